@@ -16,15 +16,21 @@ from halftrek.layer import Layer, layer_of, with_weights
 
 
 def read_layer(
-    rows: RowReader, read: Moments | Patterns, kinds: Mapping[str, ColumnKind], *, spread: bool = False
+    rows: RowReader,
+    read: Moments | Patterns,
+    kinds: Mapping[str, ColumnKind],
+    levels: Categories = (),
+    *,
+    spread: bool = False,
 ) -> Moments:
     """The moments behind the rows that ``read`` was made of: all of them are held in memory at once.
 
-    ``spread`` adds how far rows spread in what they add to each covariance, for weights of these.
+    ``levels`` are those of columns of texts in an order. ``spread`` adds how far rows spread in what they add to each
+    covariance, for weights of these.
     """
     whole = all_rows(rows)
     whole = whole.take(np.asarray(~np.isnan(whole.values).all(axis=1)))
-    layer = layer_of(rows.names, whole.values, kinds, whole.weights, labels_of(rows.categories))
+    layer = layer_of(rows.names, whole.values, kinds, whole.weights, labels_of(levels))
     n = read.total if isinstance(read, Patterns) else read.n
     if spread:
         times = np.ones(len(whole)) if whole.weights is None else whole.weights

@@ -95,7 +95,7 @@ def layer_of(
         kind = kinds.get(v, "plain")
         own = seen[:, j]
         margin = margin_of(values[own, j], w[own], kind, texts.get(v, ()))
-        _refuse_margin(v, margin, values[own, j], 2 if strict else 1)
+        refuse_margin(v, margin, values[own, j], 2 if strict else 1)
         margins.append(margin)
     weighted = seen * w[:, None]
     have = np.asarray(seen.T.astype(float) @ weighted) / w.sum()
@@ -163,7 +163,8 @@ def _ordered_pairs(
 # -- what is no layer ----------------------------------------------------------------------------
 
 
-def _refuse_margin(name: str, margin: Margin, column: Floats, least: int) -> None:
+def refuse_margin(name: str, margin: Margin, column: Floats, least: int) -> None:
+    """Raise for a column of one value, of too many categories, or with fewer than ``least`` rows in one of them."""
     if margin.kind == "plain":
         return
     if len(margin.values) < 2:

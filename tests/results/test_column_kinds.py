@@ -291,10 +291,8 @@ def test_missing_values_are_used_pair_by_pair_and_said() -> None:
     assert error_of(fit.query("x ~> y")) < error_of(dropped.query("x ~> y")) * 1.05
 
 
-def test_groups_and_moments_are_refused_by_name() -> None:
-    rows = front_door(300).assign(site=np.tile(["a", "b"], 150))
-    with pytest.raises(InputError, match="kinds cannot be used with groups"):
-        ht.fit(FRONT_DOOR, rows, kinds=KINDS, by="site")
+def test_moments_and_unknown_kinds_are_refused_by_name() -> None:
+    rows = front_door(300)
     with pytest.raises(DataError, match="kinds go with rows"):
         ht.fit(FRONT_DOOR, ht.moments(front_door(300)), kinds=KINDS)
     with pytest.raises(InputError, match="kinds names 'w', which is no variable"):

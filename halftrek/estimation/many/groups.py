@@ -1,12 +1,15 @@
-"""One model for each group of rows: complete groups in one array program, groups with holes by full information."""
+"""One model for each group of rows: complete groups in one array program, groups with holes by full information.
+
+Groups in whose columns normal variables are behind categories, or categories act, are fitted one by one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -17,22 +20,33 @@ from halftrek.bottom.progress import late_bar
 from halftrek.data import RowReader
 from halftrek.data.by_group.groups import GroupMoments, rows_by_group
 from halftrek.data.check import flat
-from halftrek.errors import DataError
+from halftrek.errors import DataError, UnsaidKindError
 from halftrek.estimation.fit import FEW_ROWS, MAX_ITER, Fitted, fit
 from halftrek.estimation.given.options import Options, resolve_options, with_coefficients
 from halftrek.estimation.many.batch import BatchFit, fit_batch, joined
 from halftrek.graphs import Graph
+from halftrek.layer import Margin
 from halftrek.upward import Faces
 
 PIECE = 10_000  # groups that are fitted at a time, to bound memory; more ...
 NUMBERS = 1_000_000  # ... as long as their moments are not more numbers than this
 
 
+class Fitting(TypedDict):
+    """What the fits of all groups are told."""
+
+    noise: Noise
+    intercepts: Intercepts
+    starts: int | None
+    max_iter: int
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedGroups(Portable, Faces):
     """Fitted models by group as a value; ``halftrek.results.GroupFits`` is the same with all that can be asked of it.
 
-    ``incomplete`` are the fits of groups with missing values, ``failed`` what stood against a group, by their places.
+    ``alone`` are the fits of groups that have their own, for missing values or for kinds of columns, ``failed`` what
+    stood against a group, by their places.
     """
 
     graph: Graph
@@ -43,7 +57,7 @@ class FittedGroups(Portable, Faces):
     max_iter: int = MAX_ITER
     frame: str = ""
     rows: RowReader | None = None  # all rows, with the group of each
-    incomplete: Mapping[int, Fitted] = field(default_factory=dict)
+    alone: Mapping[int, Fitted] = field(default_factory=dict)
     failed: Mapping[int, str] = field(default_factory=dict)
     clusters_left_out: bool = False  # by saving: rows were in clusters, and the file has none
 
@@ -51,6 +65,11 @@ class FittedGroups(Portable, Faces):
     def clustered(self) -> bool:
         """Whether rows are in clusters."""
         return self.clusters_left_out or (self.rows is not None and self.rows.cluster is not None)
+
+    @property
+    def with_kinds(self) -> bool:
+        """Whether columns are in categories or ranked, so that each group is asked by its own fit."""
+        return any(one.moments.layer is not None or one.acting is not None for one in self.alone.values())
 
     @property
     def keys(self) -> tuple[Any, ...]:
@@ -88,6 +107,17 @@ class FittedGroups(Portable, Faces):
     def _rows(self) -> dict[object, RowReader]:
         return {} if self.rows is None else rows_by_group(self.rows, self.groups)
 
+    @cached_property
+    def lacking(self) -> dict[int, list[tuple[str, float]]]:
+        """The categories that a group has no row of and others have, by its place: column and value."""
+        own = {i: {v: set(m.values.tolist()) for v, m in _in_categories(one)} for i, one in self.alone.items()}
+        every: dict[str, set[float]] = {}
+        for by_column in own.values():
+            for v, values in by_column.items():
+                every.setdefault(v, set()).update(values)
+        found = {i: [(v, x) for v in every for x in sorted(every[v] - by[v])] for i, by in own.items()}
+        return {i: missing for i, missing in found.items() if missing}
+
     def one(self, key: object) -> Fitted:
         """The fit of one group."""
         i = self.place.get(key, self.place.get((key,)) if len(self.groups.by) == 1 else None)
@@ -96,8 +126,8 @@ class FittedGroups(Portable, Faces):
             raise DataError(f"there is no group {key!r}; groups are {shown}")
         if self.batch.code[i] == "failed":
             raise DataError(f"group {key!r} could not be fitted: {self.why_not(i)}")
-        if i in self.incomplete:
-            return self._with_rows(self.incomplete[i], i)
+        if i in self.alone:
+            return self._with_rows(self.alone[i], i)
         names = self.batch.names
         start = {(u, v): float(self.batch.T[i, names.index(u), names.index(v)]) for u, v in self.graph.directed}
         found = fit(
@@ -129,8 +159,9 @@ class FittedGroups(Portable, Faces):
         good, all_of_them = int(self.batch.converged.sum()), len(self)
         failed = all_of_them - len(self.fitted)
         counts = [f"{all_of_them} groups: {good} converged", f"{failed} could not be fitted"]
-        if self.incomplete:
-            counts.append(f"{len(self.incomplete)} with missing values")
+        incomplete = len(set(self.alone) & set(self.groups.patterns))
+        if incomplete:
+            counts.append(f"{incomplete} with missing values")
         return f"<GroupFits of {', '.join([*counts, *([self.left_out] if self.left_out else [])])}>"
 
 
@@ -144,13 +175,18 @@ def fit_groups(
     starts: int | None = None,
     max_iter: int = MAX_ITER,
     frame: str = "",
+    each: Callable[[int], Fitted] | None = None,
 ) -> FittedGroups:
-    """Fitted a graph to what every group has, in the order of ``graph.observed``; each may fail alone."""
+    """Fitted a graph to what every group has, in the order of ``graph.observed``; each may fail alone.
+
+    ``each`` fits the group at a place on its own, where moments do not say all of its rows.
+    """
     if coefficients:
         graph = with_coefficients(graph, coefficients)
     options = resolve_options(graph, noise, intercepts)
     unusable = np.asarray(constant_columns(groups).any(axis=1))
-    unusable[[*groups.patterns, *groups.troubles]] = True  # not in one program with the others
+    own = groups.patterns if each is None else range(len(groups))
+    unusable[[*own, *groups.troubles]] = True  # not in one program with the others
     cov = np.where(unusable[:, None, None], 0.0, groups.cov) if unusable.any() else groups.cov
     size = max(PIECE, NUMBERS // len(graph) ** 2)  # the slowest group of a piece takes as long however many there are
     parts: list[BatchFit] = []
@@ -166,15 +202,35 @@ def fit_groups(
             )  # fmt: skip
             parts.append(found)
             advance(last, len(groups))
-    incomplete: dict[int, Fitted] = {}
+    each = each or partial(
+        _incomplete, graph, groups, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter
+    )
+    alone: dict[int, Fitted] = {}
     failed = dict(groups.troubles)
-    for i, patterns in groups.patterns.items():
-        try:
-            incomplete[i] = fit(graph, patterns, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter)
-        except DataError as error:
-            failed[i] = str(error)
-    together = placed(joined(parts).take(np.argsort(order)), incomplete)
-    return FittedGroups(graph, groups, together, options, starts, max_iter, frame, incomplete=incomplete, failed=failed)
+    with late_bar("groups") as advance:
+        for i in own:
+            if i not in groups.troubles:
+                try:
+                    alone[i] = each(i)
+                except UnsaidKindError:
+                    raise  # of all groups
+                except DataError as error:
+                    failed[i] = str(error)
+            advance(i + 1, len(groups))
+    together = placed(joined(parts).take(np.argsort(order)), alone)
+    return FittedGroups(graph, groups, together, options, starts, max_iter, frame, alone=alone, failed=failed)
+
+
+def _incomplete(graph: Graph, groups: GroupMoments, i: int, **options: Unpack[Fitting]) -> Fitted:
+    """A group whose rows have holes."""
+    return fit(graph, groups.patterns[i], **options)
+
+
+def _in_categories(one: Fitted) -> Iterator[tuple[str, Margin]]:
+    if one.acting is not None:
+        yield from one.acting.margins.items()
+    elif one.moments.layer is not None:
+        yield from ((v, m) for v, m in zip(one.moments.layer.names, one.moments.layer.margins, strict=True) if m.cut)
 
 
 def placed(batch: BatchFit, fits: Mapping[int, Fitted]) -> BatchFit:
