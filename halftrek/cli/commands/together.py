@@ -51,10 +51,19 @@ def run(args: argparse.Namespace) -> int:
     refuse_two_standard_inputs(args.text, args.data)
     with opened_rows(args.data) as rows:
         found = fit_together(
-            read_text(args.text), rows, by=args.by, groups=_words(args.groups) or None, function=args.lavaan,
-            std_lv=args.std_lv, orthogonal=args.orthogonal, equal=cast(list[Equal], _words(args.equal)), partial=args.partial,
-            weights=args.weights, missing=args.missing, information=args.information,
-        )  # fmt: skip
+            read_text(args.text),
+            rows,
+            by=args.by,
+            groups=_words(args.groups) or None,
+            function=args.lavaan,
+            std_lv=args.std_lv,
+            orthogonal=args.orthogonal,
+            equal=cast("list[Equal]", _words(args.equal)),
+            partial=args.partial,
+            weights=args.weights,
+            missing=args.missing,
+            information=args.information,
+        )
     if args.json:
         show_json(found.to_dict())
     else:
