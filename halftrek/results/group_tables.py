@@ -10,6 +10,7 @@ import numpy as np
 
 from halftrek.bottom.frames import Frame, as_frame
 from halftrek.errors import HalftrekError, InputError, NotIdentifiedError
+from halftrek.estimation.given.options import needs_whole
 from halftrek.identification import identify
 from halftrek.inference import How, estimate
 from halftrek.inference.checks.measures import Measures
@@ -156,6 +157,12 @@ def compare_groups(
             "rows are in clusters, and the tests that groups are alike take all rows for independent; "
             "compare the intervals of fits.query(...)"
         )
+    if needs_whole(fits.graph):
+        raise InputError(
+            "tests that groups are alike are not there where hidden variables have causes, or variances or intercepts "
+            "are equal; ht.measurement_invariance(graph, data, by=...) tests the measurement, ht.fit_together(text, data, "
+            "by=...) a difference between groups, gap := a - b"
+        )
     if question is None:
         rows = invariance_tests(fits, calibrate=calibrate, random_state=random_state)
     else:
@@ -180,7 +187,7 @@ def compare_groups(
 def group_notes(fits: GroupFits, i: int) -> list[Note]:
     """What to know of a group before trusting any answer of it."""
     found = []
-    if i in fits.incomplete:
+    if i in fits.groups.patterns and i in fits.incomplete:
         patterns = fits.groups.patterns[i]
         found.append(note("group with holes", incomplete=patterns.incomplete, rows=int(patterns.rows.sum())))
         found += [note("group pair apart", first=u, second=v) for u, v in patterns.apart[:1]]
@@ -199,7 +206,7 @@ def _asked(fits: GroupFits, question: str | Query) -> Query:
     check_query(query, fits.graph)
     if isinstance(query, TOGETHER):
         verdict = identify(fits.graph, query)
-        if not verdict.identified:
+        if not verdict.answerable:
             raise NotIdentifiedError(verdict.explain(), verdict)
     return query
 
@@ -210,7 +217,7 @@ def _outcomes(query: Query) -> list[str]:
 
 def _estimates(fits: GroupFits, query: Query, status: list[str], how: How) -> GroupAnswers:
     """The answers of all groups; ``status`` is completed for those that have none."""
-    if isinstance(query, TOGETHER) and not (fits.clustered and how.interval is None):
+    if isinstance(query, TOGETHER) and not (fits.clustered and how.interval is None) and not needs_whole(fits.graph):
         found = judged_groups(fits, query, len(_outcomes(query)), how)
         _by_rows(fits, query, found, status, how)
     else:
@@ -247,7 +254,7 @@ def _one_by_one(fits: GroupFits, query: Query, status: list[str], how: How) -> G
     """Questions that are made of others, and rows in clusters: through the fit of each group."""
     outcomes = len(_outcomes(query))
     answers = GroupAnswers.empty(len(fits), outcomes or 1, outcomes)
-    for i in fits.fitted:
+    for i in fits.fitted.tolist():
         try:
             found = answer(fits[fits.keys[i]], query, level=how.level, interval=how.interval)
         except NotIdentifiedError:

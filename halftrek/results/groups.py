@@ -22,7 +22,8 @@ class GroupFits(FittedGroups):
     """Fitted models by group: ``fits["north"]`` is the fit of one, ``fits.query(...)`` a table with a row for each.
 
     Groups of ``by=["site", "sex"]`` are named by tuples: ``fits["north", "f"]``.
-    ``incomplete`` are the fits of groups with missing values, ``failed`` what stood against a group, by their places.
+    ``incomplete`` are the fits of groups that were fitted on their own (those with missing values, and all where hidden
+    variables have causes), ``failed`` is what stood against a group, by their places.
     """
 
     @classmethod

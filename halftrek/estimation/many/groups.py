@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from halftrek.data.by_group.groups import GroupMoments, rows_by_group
 from halftrek.data.check import flat
 from halftrek.errors import DataError
 from halftrek.estimation.fit import MAX_ITER, Fitted, fit
-from halftrek.estimation.given.options import Options, resolve_options, with_coefficients
+from halftrek.estimation.given.options import Options, needs_whole, resolve_options, with_coefficients
 from halftrek.estimation.many.batch import BatchFit, fit_batch, joined
 from halftrek.graphs import Graph
 from halftrek.upward import Faces
@@ -31,7 +31,8 @@ NUMBERS = 1_000_000  # ... as long as their moments are not more numbers than th
 class FittedGroups(Portable, Faces):
     """Fitted models by group as a value; ``halftrek.results.GroupFits`` is the same with all that can be asked of it.
 
-    ``incomplete`` are the fits of groups with missing values, ``failed`` what stood against a group, by their places.
+    ``incomplete`` are the fits of groups with missing values, and of all groups where hidden variables have causes, or
+    variances or intercepts are equal; ``failed`` is what stood against a group, by their places.
     """
 
     graph: Graph
@@ -128,8 +129,8 @@ class FittedGroups(Portable, Faces):
         good, all_of_them = int(self.batch.converged.sum()), len(self)
         failed = all_of_them - len(self.fitted)
         counts = [f"{all_of_them} groups: {good} converged", f"{failed} could not be fitted"]
-        if self.incomplete:
-            counts.append(f"{len(self.incomplete)} with missing values")
+        if self.groups.patterns:
+            counts.append(f"{len(self.groups.patterns)} with missing values")
         return f"<GroupFits of {', '.join([*counts, *([self.left_out] if self.left_out else [])])}>"
 
 
@@ -147,7 +148,13 @@ def fit_groups(
     """Fitted a graph to what every group has, in the order of ``graph.observed``; each may fail alone."""
     if coefficients:
         graph = with_coefficients(graph, coefficients)
-    options = resolve_options(graph, noise, intercepts)
+    options = resolve_options(graph.opened, noise, intercepts)
+    if needs_whole(graph):
+        alone, failed = _one_by_one(graph, groups, range(len(groups)), noise, intercepts, starts, max_iter)
+        return FittedGroups(
+            graph, groups, placed(_empty(graph, len(groups)), alone), options, starts, max_iter, frame,
+            incomplete=alone, failed=failed,
+        )  # fmt: skip
     unusable = np.asarray(constant_columns(groups).any(axis=1))
     unusable[[*groups.patterns, *groups.troubles]] = True  # not in one program with the others
     cov = np.where(unusable[:, None, None], 0.0, groups.cov) if unusable.any() else groups.cov
@@ -162,15 +169,41 @@ def fit_groups(
             )  # fmt: skip
             parts.append(found)
             advance(min(k + size, len(groups)), len(groups))
-    incomplete: dict[int, Fitted] = {}
-    failed = dict(groups.troubles)
-    for i, patterns in groups.patterns.items():
-        try:
-            incomplete[i] = fit(graph, patterns, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter)
-        except DataError as error:
-            failed[i] = str(error)
+    incomplete, failed = _one_by_one(graph, groups, groups.patterns, noise, intercepts, starts, max_iter)
     together = placed(joined(parts), incomplete)
     return FittedGroups(graph, groups, together, options, starts, max_iter, frame, incomplete=incomplete, failed=failed)
+
+
+def _one_by_one(
+    graph: Graph,
+    groups: GroupMoments,
+    places: Collection[int],
+    noise: Noise,
+    intercepts: Intercepts,
+    starts: int | None,
+    max_iter: int,
+) -> tuple[dict[int, Fitted], dict[int, str]]:
+    """Fits of some groups on their own, and what stood against any group, by their places."""
+    found: dict[int, Fitted] = {}
+    failed = dict(groups.troubles)
+    with late_bar("groups") as advance:
+        for done, i in enumerate(places, 1):
+            try:
+                if i not in failed:
+                    data = groups[i]
+                    found[i] = fit(graph, data, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter)
+            except DataError as error:
+                failed[i] = str(error)
+            advance(done, len(places))
+    return found, failed
+
+
+def _empty(graph: Graph, count: int) -> BatchFit:
+    """A batch of fits none of which has been made."""
+    p, q = len(graph.nodes), len(graph.latents)
+    shapes = {"T": (p, p), "C": (q, p), "W": (p, p), "mu": (p,), "loglik": ()}
+    numbers = {name: np.full((count, *shape), np.nan) for name, shape in shapes.items()}
+    return BatchFit(graph, graph.nodes, tuple(graph.latents), **numbers, code=np.full(count, "failed", dtype="<U17"))
 
 
 def placed(batch: BatchFit, fits: Mapping[int, Fitted]) -> BatchFit:
