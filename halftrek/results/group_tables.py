@@ -160,8 +160,8 @@ def compare_groups(
     if needs_whole(fits.graph):
         raise InputError(
             "tests that groups are alike are not there where hidden variables have causes, or variances or intercepts "
-            "are equal; ht.measurement_invariance(graph, data, by=...) tests the measurement, ht.fit_together(text, data, "
-            "by=...) a difference between groups, gap := a - b"
+            "are equal; ht.measurement_invariance(graph, data, by=...) tests the measurement, ht.fit_together(text, "
+            "data, by=...) a difference between groups, gap := a - b"
         )
     if question is None:
         rows = invariance_tests(fits, calibrate=calibrate, random_state=random_state)
