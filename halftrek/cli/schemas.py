@@ -10,8 +10,8 @@ from halftrek.cli.schema_parts import NUMBER as _NUMBER
 from halftrek.cli.schema_parts import TEXT as _TEXT
 from halftrek.cli.schema_parts import TEXT_OR_NULL as _TEXT_OR_NULL
 from halftrek.cli.schema_parts import TEXTS as _TEXTS
+from halftrek.cli.schema_parts import TOGETHER, Schema
 from halftrek.cli.schema_parts import WHOLE as _WHOLE
-from halftrek.cli.schema_parts import Schema
 from halftrek.cli.schema_parts import list_of as _list
 from halftrek.cli.schema_parts import object_of as _object
 from halftrek.cli.schema_parts import rows_of as _rows
@@ -119,11 +119,7 @@ _CHECKS = _object(
         "modifications": {"anyOf": [{"type": "null"}, _rows("edge lhs op rhs test", "mi epc std p")]},
         "note": _TEXT,
     },
-    {
-        "linearity": {
-            "anyOf": [{"type": "null"}, _rows("constraint test verdict", "statistic df p p_holm p_bh p_adjusted")]
-        }
-    },
+    {"linearity": {"anyOf": [{"type": "null"}, _LINES]}},
 )
 _DISTRICT = _object({"members": _TEXTS, "iterations": _NUMBER, "starts": _NUMBER, "agreeing": _NUMBER})
 _FIT_KEYS = {
@@ -238,6 +234,7 @@ SCHEMAS: dict[str, Schema] = {
             "warnings": _TEXTS,
         }
     ),
+    "together": TOGETHER,
     "run": _object(
         {
             "analysis": _TEXT,
@@ -316,6 +313,7 @@ RESULTS: dict[str, Schema] = {  # by the name of the class
     "Entry": _object({**_ABOUT, "reference": _TEXT, "aliases": _TEXTS, "verdicts": {"type": "object"}}),
     "Fit": _object(_FIT_KEYS),
     "Fitted": _object(_FIT_KEYS),
+    "FitsTogether": TOGETHER,
     "GLSCM": _object(
         {
             **_MODEL,

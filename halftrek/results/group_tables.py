@@ -10,6 +10,7 @@ import numpy as np
 
 from halftrek.bottom.frames import Frame, as_frame
 from halftrek.errors import HalftrekError, InputError, NotIdentifiedError
+from halftrek.estimation.given.options import needs_whole
 from halftrek.identification import identify
 from halftrek.inference import How, estimate
 from halftrek.inference.checks.measures import Measures
@@ -163,6 +164,12 @@ def compare_groups(
             "rows are in clusters, and the tests that groups are alike take all rows for independent; "
             "compare the intervals of fits.query(...)"
         )
+    if needs_whole(fits.graph):
+        raise InputError(
+            "tests that groups are alike are not there where hidden variables have causes, or variances or intercepts "
+            "are equal; ht.measurement_invariance(graph, data, by=...) tests the measurement, ht.fit_together(text, "
+            "data, by=...) a difference between groups, gap := a - b"
+        )
     if fits.with_kinds:
         rows = [_alike_by_answers(fits, question, level)]
     elif question is None:
@@ -223,7 +230,7 @@ def _asked(fits: GroupFits, question: str | Query) -> Query:
     check_query(query, fits.graph)
     if isinstance(query, TOGETHER):
         verdict = identify(fits.graph, query)
-        if not verdict.identified:
+        if not verdict.answerable:
             raise NotIdentifiedError(verdict.explain(), verdict)
     return query
 
@@ -234,7 +241,8 @@ def _outcomes(query: Query) -> list[str]:
 
 def _estimates(fits: GroupFits, query: Query, status: list[str], how: How) -> GroupAnswers:
     """The answers of all groups; ``status`` is completed for those that have none."""
-    if isinstance(query, TOGETHER) and not fits.with_kinds and not (fits.clustered and how.interval is None):
+    apart = fits.with_kinds or needs_whole(fits.graph) or (fits.clustered and how.interval is None)
+    if isinstance(query, TOGETHER) and not apart:
         found = judged_groups(fits, query, len(_outcomes(query)), how)
         _by_rows(fits, query, found, status, how)
     else:
@@ -271,7 +279,7 @@ def _one_by_one(fits: GroupFits, query: Query, status: list[str], how: How) -> G
     """Questions that are made of others, and rows in clusters: through the fit of each group."""
     outcomes = len(_outcomes(query))
     answers = GroupAnswers.empty(len(fits), outcomes or 1, outcomes)
-    for i in fits.fitted:
+    for i in fits.fitted.tolist():
         try:
             found = answer(fits[fits.keys[i]], query, level=how.level, interval=how.interval)
         except NotIdentifiedError:

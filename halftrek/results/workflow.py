@@ -25,7 +25,6 @@ from halftrek.estimation import BatchFit, DistrictReport, Fitted
 from halftrek.estimation.dwls import fit_dwls
 from halftrek.estimation.given.options import needs_whole
 from halftrek.graphs import Graph
-from halftrek.graphs.hidden import refuse_hidden
 from halftrek.notes import note
 from halftrek.queries import (
     DirectEffect,
@@ -253,14 +252,15 @@ def fit_groups(
     it ``data`` are moments by group. ``missing`` is as in ``fit``: full information in each group that has holes,
     unless rows with holes are left out or refused. ``cluster`` as in ``fit``, within each group. ``kinds`` too: each
     group has cuts and correlations of its own, so that effects on ordered and ranked columns are in standard
-    deviations of the group.
+    deviations of the group. Where hidden variables have causes, or variances or intercepts are equal, groups are
+    fitted one after the other. A label ties parameters of one group; ``ht.fit_together`` has parameters that groups
+    share.
     """
     from halftrek.estimation.fit import MAX_ITER
     from halftrek.estimation.many.groups import fit_groups as fit_each
 
     chosen, levels = read_categories(read_graph(source), data, None, categories)
-    refuse_hidden(chosen, "a fit by group")
-    if chosen.definitions:
+    if chosen.definitions and not needs_whole(chosen):
         left = note("group definitions", names=listed(list(chosen.definitions), 6, quote=False))
         warnings.warn(str(left), HalftrekWarning, stacklevel=depth_of_caller())
     taken, in_order = read_kinds(chosen, data, kinds)
@@ -322,7 +322,6 @@ def _formula_values(fitted: Fitted) -> dict[tuple[str, str], float]:
 def fit_batch(source: object, data_sets: Iterable[object] | None = None, **options: Unpack[Batch]) -> BatchFit:
     """Fit many data sets, or their moments, of one graph in one array program; see ``estimation.fit_batch``."""
     chosen = read_graph(source)
-    refuse_hidden(chosen, "a batch of fits")
     if data_sets is None:
         return estimation.fit_batch(chosen, **options)
     sets = [d if isinstance(d, Moments) else read_moments(d, chosen.observed) for d in data_sets]

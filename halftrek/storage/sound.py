@@ -238,7 +238,7 @@ def _frame(frame: str) -> None:
 
 def _group_fits(fits: FittedGroups) -> None:
     b, observed = len(fits.groups), fits.graph.observed
-    must(fits.groups.names == observed and fits.batch.names == observed, "names differ, or their order does")
+    must(fits.groups.names == observed and fits.batch.names == fits.graph.nodes, "names differ, or their order does")
     must(fits.batch.graph == fits.graph, "the batch has another graph than the fits")
     must(len(fits.batch) == b, "the batch has another number of groups")
     _places((*fits.alone, *fits.failed), b)

@@ -98,7 +98,7 @@ class _Search:
         names = opened.observed
         space = make_space(opened, names, options)
         own = [a for i, _, a in space.mu_at if i < p]
-        free = len(set(own)) == p and not any(i >= p for i, _, _ in space.mu_at)
+        free = len(set(own)) == p and not any(i >= p for i, _, _ in space.mu_at) and not space.elsewhere
         separate = free and isinstance(data, Moments)
         if separate:
             space = make_space(opened, names, replace(options, intercepts=tuple((v, 0.0) for v in names)))
@@ -135,7 +135,7 @@ class _Search:
 
     def _with_means(self, theta: Floats) -> Floats:
         """The point with intercepts that bring the means as near to those of the data as they can be."""
-        at = np.unique(self.space.mu_at[:, 2])
+        at = np.setdiff1d(self.space.mu_at[:, 2], list(self.space.elsewhere)).astype(np.intp)
         if not len(at):
             return theta
         p = len(self.graph.observed)

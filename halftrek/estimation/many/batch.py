@@ -14,11 +14,11 @@ from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.bottom.choices import Intercepts, Noise
 from halftrek.bottom.portable import Portable
 from halftrek.data import Moments
-from halftrek.errors import DataError
+from halftrek.errors import DataError, GraphError
 from halftrek.estimation.district.district import Settings
 from halftrek.estimation.fit import LOG_2PI, MAX_ITER, select
 from halftrek.estimation.given.checks import well_posed
-from halftrek.estimation.given.options import resolve_options
+from halftrek.estimation.given.options import needs_whole, resolve_options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.status import WORSE, Code
@@ -146,6 +146,11 @@ def fit_batch(
     though the graph does not restrict them counts as "not converged". ``few_rows``: all have so few that districts
     without bows are fitted from several starts, too.
     """
+    if needs_whole(graph):
+        raise GraphError(
+            "many data sets at once are fitted district by district, which hidden variables with causes and equal "
+            "variances or intercepts do not allow; fit one after the other, or groups with ht.fit(graph, data, by=...)"
+        )
     names = graph.observed
     S, m, rows = _arrays(graph, moments, cov, mean, n)
     plan = make_plan(graph, names, resolve_options(graph, noise, intercepts))

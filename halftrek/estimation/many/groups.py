@@ -5,7 +5,7 @@ Groups in whose columns normal variables are behind categories, or categories ac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -22,7 +22,7 @@ from halftrek.data.by_group.groups import GroupMoments, rows_by_group
 from halftrek.data.check import flat
 from halftrek.errors import DataError, UnsaidKindError
 from halftrek.estimation.fit import FEW_ROWS, MAX_ITER, Fitted, fit
-from halftrek.estimation.given.options import Options, resolve_options, with_coefficients
+from halftrek.estimation.given.options import Options, needs_whole, resolve_options, with_coefficients
 from halftrek.estimation.many.batch import BatchFit, fit_batch, joined
 from halftrek.graphs import Graph
 from halftrek.layer import Margin
@@ -45,8 +45,9 @@ class Fitting(TypedDict):
 class FittedGroups(Portable, Faces):
     """Fitted models by group as a value; ``halftrek.results.GroupFits`` is the same with all that can be asked of it.
 
-    ``alone`` are the fits of groups that have their own, for missing values or for kinds of columns, ``failed`` what
-    stood against a group, by their places.
+    ``alone`` are the fits of groups that have their own: for missing values, for kinds of columns, or because hidden
+    variables have causes, or variances or intercepts are equal. ``failed`` is what stood against a group. Both by
+    places.
     """
 
     graph: Graph
@@ -183,10 +184,35 @@ def fit_groups(
     """
     if coefficients:
         graph = with_coefficients(graph, coefficients)
-    options = resolve_options(graph, noise, intercepts)
+    options = resolve_options(graph.opened, noise, intercepts)
+    whole = needs_whole(graph)  # such graphs are not fitted in one program
+    own = groups.patterns if each is None and not whole else range(len(groups))
+    each = each or partial(_alone, graph, groups, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter)
+    alone: dict[int, Fitted] = {}
+    failed = dict(groups.troubles)
+    if whole:
+        batch = _empty(graph, len(groups))
+    else:
+        batch = _together(graph, groups, own, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter)
+    with late_bar("groups") as advance:
+        for done, i in enumerate(own, 1):
+            if i not in groups.troubles:
+                try:
+                    alone[i] = each(i)
+                except UnsaidKindError:
+                    raise  # of all groups
+                except DataError as error:
+                    failed[i] = str(error)
+            advance(done, len(own))
+    return FittedGroups(
+        graph, groups, placed(batch, alone), options, starts, max_iter, frame, alone=alone, failed=failed
+    )
+
+
+def _together(graph: Graph, groups: GroupMoments, own: Collection[int], **options: Unpack[Fitting]) -> BatchFit:
+    """All groups in one program, but for those that are fitted on their own."""
     unusable = np.asarray(constant_columns(groups).any(axis=1))
-    own = groups.patterns if each is None else range(len(groups))
-    unusable[[*own, *groups.troubles]] = True  # not in one program with the others
+    unusable[[*own, *groups.troubles]] = True
     cov = np.where(unusable[:, None, None], 0.0, groups.cov) if unusable.any() else groups.cov
     size = max(PIECE, NUMBERS // len(graph) ** 2)  # the slowest group of a piece takes as long however many there are
     parts: list[BatchFit] = []
@@ -198,32 +224,24 @@ def fit_groups(
             some = order[first:last]
             found = fit_batch(
                 graph, cov=cov[some], mean=groups.mean[some], n=groups.n[some], few_rows=bool(few[some].all()),
-                noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter,
+                **options,
             )  # fmt: skip
             parts.append(found)
             advance(last, len(groups))
-    each = each or partial(
-        _incomplete, graph, groups, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter
-    )
-    alone: dict[int, Fitted] = {}
-    failed = dict(groups.troubles)
-    with late_bar("groups") as advance:
-        for i in own:
-            if i not in groups.troubles:
-                try:
-                    alone[i] = each(i)
-                except UnsaidKindError:
-                    raise  # of all groups
-                except DataError as error:
-                    failed[i] = str(error)
-            advance(i + 1, len(groups))
-    together = placed(joined(parts).take(np.argsort(order)), alone)
-    return FittedGroups(graph, groups, together, options, starts, max_iter, frame, alone=alone, failed=failed)
+    return joined(parts).take(np.argsort(order))
 
 
-def _incomplete(graph: Graph, groups: GroupMoments, i: int, **options: Unpack[Fitting]) -> Fitted:
-    """A group whose rows have holes."""
-    return fit(graph, groups.patterns[i], **options)
+def _alone(graph: Graph, groups: GroupMoments, i: int, **options: Unpack[Fitting]) -> Fitted:
+    """A group by itself."""
+    return fit(graph, groups[i], **options)
+
+
+def _empty(graph: Graph, count: int) -> BatchFit:
+    """A batch of fits none of which has been made."""
+    p, q = len(graph.nodes), len(graph.latents)
+    shapes = {"T": (p, p), "C": (q, p), "W": (p, p), "mu": (p,), "loglik": ()}
+    numbers = {name: np.full((count, *shape), np.nan) for name, shape in shapes.items()}
+    return BatchFit(graph, graph.nodes, tuple(graph.latents), **numbers, code=np.full(count, "failed", dtype="<U17"))
 
 
 def _in_categories(one: Fitted) -> Iterator[tuple[str, Margin]]:
