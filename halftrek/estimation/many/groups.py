@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -52,7 +51,7 @@ class FittedGroups(Portable, Faces):
         return self.clusters_left_out or (self.rows is not None and self.rows.cluster is not None)
 
     @property
-    def keys(self) -> tuple[Any, ...]:
+    def keys(self) -> tuple[Hashable, ...]:
         """The labels of the groups: tuples where several columns say the group."""
         return self.groups.keys
 
@@ -118,7 +117,7 @@ class FittedGroups(Portable, Faces):
     def __contains__(self, key: object) -> bool:
         return key in self.place
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Hashable]:
         return iter(self.keys)
 
     def __len__(self) -> int:

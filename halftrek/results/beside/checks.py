@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def restriction_frame(
     columns = _columns(rows, Contradiction)
     del columns["widening"], columns["alike"]
     columns["test"] = ["robust t" if by_units else "score" for by_units in columns.pop("robust")]
-    columns["verdict"] = [outcome_of(p, level) for p in columns["p_adjusted"]]
+    columns["verdict"] = [outcome_of(row.p_adjusted, level) for row in rows]
     return as_frame(columns, fit.frame)
 
 
@@ -89,5 +89,5 @@ def outcome_of(p: float, level: float = LEVEL) -> str:
     return "contradicted by the data" if p < level else "not contradicted"
 
 
-def _columns(rows: Sequence[object], kind: type) -> dict[str, list[Any]]:
+def _columns(rows: Sequence[object], kind: type) -> dict[str, list[object]]:
     return {f.name: [getattr(r, f.name) for r in rows] for f in fields(kind)}
