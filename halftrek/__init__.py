@@ -12,6 +12,8 @@ Can this effect be known at all, what is it, how sure are we, and if it can't be
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from halftrek.bottom.on_demand import on_demand
+
 if TYPE_CHECKING:
     from halftrek import plot
     from halftrek.comparison import Comparison, compare
@@ -156,17 +158,11 @@ _ROOMS = (
 _PUBLIC_ROOMS = (
     "data", "errors", "estimation", "identification", "inference", "partial", "reporting", "simulation", "web",
 )  # fmt: skip
-_HOME_OF = {name: f"halftrek.{home}" for home, names in _HOMES.items() for name in names}
+_named = on_demand(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOME_OF:
-        found = getattr(import_module(_HOME_OF[name]), name)
-        globals()[name] = found
-        return found
-    if name in _ROOMS:
-        return import_module(f"halftrek.{name}")
-    raise AttributeError(f"module 'halftrek' has no attribute {name!r}")
+    return import_module(f"halftrek.{name}") if name in _ROOMS else _named(name)
 
 
 def __dir__() -> list[str]:

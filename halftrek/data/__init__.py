@@ -1,12 +1,17 @@
 """What the data say; the only room that sees rows."""
 
+from typing import TYPE_CHECKING
+
+from halftrek.bottom.on_demand import on_demand
 from halftrek.data.check import check
-from halftrek.data.columns.shapes import Histogram, histogram_of
-from halftrek.data.missing.patterns import Patterns
 from halftrek.data.moments import Moments
 from halftrek.data.read import read_moments, read_patterns
 from halftrek.data.rows import RowBlock, RowReader, row_reader
-from halftrek.data.summing.passes import RowPart, gather
+
+if TYPE_CHECKING:
+    from halftrek.data.columns.shapes import Histogram, histogram_of
+    from halftrek.data.missing.patterns import Patterns
+    from halftrek.data.summing.passes import RowPart, gather
 
 __all__ = [
     "Histogram",
@@ -22,3 +27,10 @@ __all__ = [
     "read_patterns",
     "row_reader",
 ]
+
+_HOMES = {  # loaded when first used
+    "data.columns.shapes": ("Histogram", "histogram_of"),
+    "data.missing.patterns": ("Patterns",),
+    "data.summing.passes": ("RowPart", "gather"),
+}
+__getattr__ = on_demand(__name__, _HOMES)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,29 +29,25 @@ from halftrek.data.columns.categories import (
 from halftrek.data.columns.kinds import Coding
 from halftrek.data.missing.patterns import Patterns, patterns_of
 from halftrek.data.moments import Moments
-from halftrek.data.sources.files import from_path, from_relation
+from halftrek.data.sources.engines import engine_source
+from halftrek.data.sources.files import from_path
 from halftrek.data.sources.folders import from_folder, is_address
 from halftrek.data.sources.guard import cannot_be_read, guarded, in_our_words
-from halftrek.data.sources.lazy import from_engine
+from halftrek.data.sources.lazy import from_lazy
 from halftrek.data.sources.memory import (
     from_array,
     from_arrow,
     from_columns,
     from_frame,
-    from_polars_lazy,
     objects,
 )
 from halftrek.data.sources.source import Source
-from halftrek.data.sources.spark import from_spark, is_spark
 from halftrek.data.sources.streams import is_stream, kept, read_once, renamed
 from halftrek.data.summing.accumulate import Accumulator, rows_in
 from halftrek.data.summing.summed import data_of
 from halftrek.data.summing.sums import Column, Request, Sums
 from halftrek.data.weights import RowWeights, checked_weights, one_kind, refuse_other_length
 from halftrek.errors import DataError
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyRelation
 
 Progress = Callable[[int, int | None], object]
 
@@ -322,31 +318,23 @@ def _found(source: object, names: Sequence[str] | None) -> Source:
     """The reader for a kind of source; engines are recognised by what they offer, so that none is imported for it."""
     if isinstance(source, Source):  # a part of an engine's rows
         return source
-    if is_spark(source):  # a frame of Connect has every attribute that it is asked for
-        return from_spark(source)
+    if (found := engine_source(source)) is not None:  # first: a frame of Connect has every attribute it is asked for
+        return found
     if isinstance(source, np.ndarray):
         return from_array(source, names)
     if isinstance(source, Mapping):
         return from_columns(source)
     if isinstance(source, (list, tuple)):
         return from_array(_array_of(source), names)
-    module = type(source).__module__.partition(".")[0]
-    if module in ("duckdb", "_duckdb") and hasattr(type(source), "columns"):
-        return from_relation(cast("DuckDBPyRelation", source))
-    if module == "pyarrow":
-        return from_arrow(source)
     if type(source).__name__.endswith(("GroupBy", "groupby")):
         raise DataError(
             f"a {type(source).__name__} is not a table of rows; give the frame itself, and by='column' for a fit of "
             f"each group"
         )
-    if getattr(source, "ndim", 2) == 1 or (module == "polars" and type(source).__name__ == "Series"):
+    if getattr(source, "ndim", 2) == 1 or type(source).__name__ == "Series":  # polars' has no dimension
         raise DataError("one column is not a table of rows and columns; give a frame with every variable of the graph")
-    found = from_frame(source) or from_polars_lazy(source)
-    if found is not None:
+    if (found := from_frame(source) or from_lazy(source)) is not None:
         return found
-    if (engine := from_engine(source)) is not None:
-        return engine
     if hasattr(source, "__arrow_c_stream__"):
         return from_arrow(source)
     raise DataError(

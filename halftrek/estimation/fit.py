@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from halftrek.bottom.choices import Intercepts, Mask, Method, Noise
 from halftrek.bottom.portable import Portable
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.errors import DataError, InputError
-from halftrek.estimation.acts.fit import Acting
 from halftrek.estimation.district.district import Settings
 from halftrek.estimation.given.checks import refuse_dependent, refuse_far_means, well_posed, well_posed_in_parts
 from halftrek.estimation.given.options import (
@@ -30,6 +30,9 @@ from halftrek.graphs import Graph, did_you_mean
 from halftrek.graphs.hidden import refuse_hidden
 from halftrek.models import CGLSCM
 from halftrek.upward import Faces
+
+if TYPE_CHECKING:
+    from halftrek.estimation.acts.fit import Acting
 
 MAX_ITER = 200  # steps of EM and of the second-order finish
 FEW_ROWS = 50  # below, even districts without bows may have several maxima

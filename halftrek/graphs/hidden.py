@@ -126,7 +126,7 @@ def turnable(graph: Graph) -> list[tuple[tuple[str, ...], tuple[str, str]]]:
         tied = [v for edge in edges for v in (edge.first, edge.second) if v in joined] if len(edges) > 1 else []
         together = set().union(*(joined[v] for v in tied))
         joined |= dict.fromkeys(together, together)
-    found = []
+    found: list[tuple[tuple[str, ...], tuple[str, str]]] = []
     for v in reversed([u for u in graph.topological_order if u in joined]):
         group = joined[v]
         turned = {e: (e.first in group) != (e.second in group) for e in graph.known}

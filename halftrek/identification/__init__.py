@@ -1,7 +1,8 @@
 """May it be known? From the graph alone, never from data."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from halftrek.bottom.on_demand import on_demand
 
 if TYPE_CHECKING:
     from halftrek.identification.arrows.adjustment import (
@@ -42,21 +43,15 @@ __all__ = [
 ]
 
 _HOMES = {  # loaded when first used: most programs that import halftrek decide nothing at once
-    "arrows.adjustment": ("adjustment_set", "adjustment_sets", "front_door_set", "single_door_sets"),
-    "beside.advice": ("Change",),
-    "exact.branches": ("real_values",),
-    "decision": ("every_effect", "identify", "identify_all", "what_would_help"),
-    "arrows.listed_sets": ("AdjustmentSets",),
-    "recipes.recipe": ("Recipe", "solve"),
-    "beside.testable": ("Implications", "implications"),
-    "verdict": ("Verdict",),
-    "local.witness": ("Witness",),
-    "beside.next_steps": ("NextStep",),
+    "identification.arrows.adjustment": ("adjustment_set", "adjustment_sets", "front_door_set", "single_door_sets"),
+    "identification.beside.advice": ("Change",),
+    "identification.exact.branches": ("real_values",),
+    "identification.decision": ("every_effect", "identify", "identify_all", "what_would_help"),
+    "identification.arrows.listed_sets": ("AdjustmentSets",),
+    "identification.recipes.recipe": ("Recipe", "solve"),
+    "identification.beside.testable": ("Implications", "implications"),
+    "identification.verdict": ("Verdict",),
+    "identification.local.witness": ("Witness",),
+    "identification.beside.next_steps": ("NextStep",),
 }
-
-
-def __getattr__(name: str) -> object:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"halftrek.identification.{home}"), name)
-    raise AttributeError(f"module 'halftrek.identification' has no attribute {name!r}")
+__getattr__ = on_demand(__name__, _HOMES)

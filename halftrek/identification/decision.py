@@ -15,24 +15,9 @@ from halftrek.graphs import Graph
 from halftrek.identification.arrows.estimand import as_latex, as_text
 from halftrek.identification.arrows.named import Finding, from_the_arrows
 from halftrek.identification.arrows.nonparametric import Hedge
-from halftrek.identification.beside.advice import Change, helpful_changes
-from halftrek.identification.beside.next_steps import (
-    NextStep,
-    step_with_change,
-    step_without_normality,
-    steps_without_change,
-    which_effects,
-)
 from halftrek.identification.clock import Progress, start_clock
-from halftrek.identification.composites import by_terms, decide_composite, truly_moves
-from halftrek.identification.counterfactual import decide_counterfactual
-from halftrek.identification.criteria.certificate import find_recipe, known_effects
-from halftrek.identification.exact.branches import find_branches
-from halftrek.identification.independence.deciding import beyond_covariances
 from halftrek.identification.local.functionals import functionals
 from halftrek.identification.local.parameters import Point
-from halftrek.identification.local.pieces import is_rational
-from halftrek.identification.local.witness import Witness, find_witness
 from halftrek.identification.numbers.fields import Reals
 from halftrek.identification.recipes.describe import estimand, latex
 from halftrek.identification.recipes.recipe import Recipe, ValueStep
@@ -54,7 +39,9 @@ from halftrek.queries.types import (
 )
 
 if TYPE_CHECKING:
+    from halftrek.identification.beside.advice import Change
     from halftrek.identification.exact.elimination import Count
+    from halftrek.identification.local.witness import Witness
 
 _CHECKED = "checked exactly at two random points, modulo two primes"
 _SHORT = 0.1  # seconds for the hardest step of a question that is looked at for an advice
@@ -113,7 +100,11 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
     graph = study.graph
     if scope == "non-normal":
         found_linear = decide(study, query, scope="linear", budget=budget, witness=False)
-        return found_linear if found_linear.identified else beyond_covariances(graph, query, witness=witness)
+        if found_linear.identified:
+            return found_linear
+        from halftrek.identification.independence.deciding import beyond_covariances
+
+        return beyond_covariances(graph, query, witness=witness)
     absent = _absent(graph, query)
     if absent is not None:
         return Verdict(query, graph, "identified", "no path", "nonparametric", "0", "0", 1, reasons=(absent,))
@@ -128,6 +119,7 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
         reason = "It asks nothing about an intervention: it is a part of the distribution that the data show."
         return Verdict(query, graph, "identified", "observed", "nonparametric", str(query), None, 1, reasons=(reason,))
     if isinstance(query, Distribution) and query.asks == "counterfactual":
+        from halftrek.identification.counterfactual import decide_counterfactual
 
         def part(effect: Distribution) -> Verdict:
             return decide(study, effect, scope="linear", budget=budget, witness=False)
@@ -155,6 +147,8 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
 
 def _decide_composite(study: Study, query: Composite, *, scope: Scope, budget: float, witness: bool) -> Verdict:
     """By parts or by an equal effect; else by the gradient of the answer and by counting its values."""
+    from halftrek.identification.composites import by_terms, decide_composite, truly_moves
+    from halftrek.identification.local.pieces import is_rational
 
     def part(asked: Query, grounds: Scope) -> Verdict:
         return decide(study, asked, scope=grounds, budget=budget, witness=False)
@@ -180,6 +174,8 @@ def _decide_linear(study: Study, query: Query, *, budget: float, witness: bool) 
         return fixed
     if not study.locally_identified(query):
         return _not_identified(study, query, budget, witness)
+    from halftrek.identification.criteria.certificate import find_recipe
+
     part = study.part(study.region(query))
     found = find_recipe(part, query)
     if found is not None:
@@ -204,6 +200,7 @@ def _fixed_by_the_graph(study: Study, query: Query) -> Verdict | None:
 
 def _decide_by_counting(study: Study, part: Study, query: Query, *, budget: float, witness: bool) -> Verdict:
     """No criterion gave a formula: count the values at a random covariance."""
+    from halftrek.identification.criteria.certificate import known_effects
     from halftrek.identification.exact.elimination import count_values
 
     graph = study.graph
@@ -244,6 +241,8 @@ def _decide_by_counting(study: Study, part: Study, query: Query, *, budget: floa
 
 
 def _branches(graph: Graph, query: Query, budget: float) -> Witness | None:
+    from halftrek.identification.exact.branches import find_branches
+
     try:
         return find_branches(graph, query, seconds=budget)
     except QueryError:  # a composite question may have no answer in some models: a divisor is zero there
@@ -275,6 +274,8 @@ def _why_finite_exactly(count: Count) -> tuple[str, ...]:
 
 def _advised(study: Study, verdict: Verdict, scope: Scope) -> Verdict:
     """A refusal with what would help, and lines that go on from it."""
+    from halftrek.identification.beside import next_steps as after
+
     graph, query = study.graph, verdict.query
     if graph.hidden:
         return verdict
@@ -285,22 +286,26 @@ def _advised(study: Study, verdict: Verdict, scope: Scope) -> Verdict:
 
     if scope == "nonparametric":
         if decide(study, query, scope="linear", budget=_SHORT, witness=False).identified:
-            step = NextStep("If effects are linear, it can be known:", "identify", graph, query)
+            step = after.NextStep("If effects are linear, it can be known:", "identify", graph, query)
             return replace(verdict, next_steps=(step,))
-        return replace(verdict, next_steps=(which_effects(graph, query),))
+        return replace(verdict, next_steps=(after.which_effects(graph, query),))
     waits = verdict.status == "undecided" and scope == "linear"
-    steps = [] if not waits else [NextStep("More time may decide it:", "more time", graph, query)]
+    steps = [] if not waits else [after.NextStep("More time may decide it:", "more time", graph, query)]
     changes = [] if waits else what_would_help(graph, query)
-    steps += step_with_change(changes)
-    steps += steps_without_change(graph, query, identified, seconds=_SECONDS, vary=verdict.status == "not identified")
-    steps += step_without_normality(graph, query) if scope == "linear" and not waits else []
+    steps += after.step_with_change(changes)
+    steps += after.steps_without_change(
+        graph, query, identified, seconds=_SECONDS, vary=verdict.status == "not identified"
+    )
+    steps += after.step_without_normality(graph, query) if scope == "linear" and not waits else []
     if all(step.way == "sensitivity" for step in steps):  # there is no command for that
-        steps.append(which_effects(graph, query))
+        steps.append(after.which_effects(graph, query))
     return replace(verdict, advice=tuple(change.note for change in changes), next_steps=tuple(steps))
 
 
 def what_would_help(graph: Graph, query: Query, *, seconds: float = 1.0, most: int = 6) -> list[Change]:
     """Smallest changes of the graph or of what is measured that make a query identified, ranked."""
+    from halftrek.identification.beside.advice import helpful_changes
+
     check_roles(query, graph)
 
     def identified(changed: Graph, asked: Query) -> bool:
@@ -320,6 +325,8 @@ def _found(study: Study, query: Query, found: Finding) -> Verdict:
     """Identified from the arrows alone; the linear recipe comes along where there is one."""
     recipe = found.recipe
     if recipe is None:
+        from halftrek.identification.criteria.certificate import find_recipe
+
         linear = find_recipe(study.part(study.region(query)), query)
         recipe = None if linear is None else replace(linear[0], names=study.graph.observed)
     formulas = (as_text(found.formula), as_latex(found.formula))
@@ -376,6 +383,8 @@ def _not_identified(study: Study, query: Query, budget: float, witness: bool) ->
         "The parameters of the model can move in a direction that leaves every covariance of the observed variables as "
         f"it is and changes the answer ({_CHECKED})."
     )
+    from halftrek.identification.local.witness import find_witness
+
     clock = start_clock(budget, study.progress)
     proof = find_witness(study.graph, query, clock=clock) if witness else None
     return Verdict(

@@ -1,7 +1,8 @@
 """What people see: text, tables, pictures, records for JSON, progress."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from halftrek.bottom.on_demand import on_demand
 
 if TYPE_CHECKING:
     from halftrek.bottom.progress import late_bar, progress_bar
@@ -61,10 +62,4 @@ _HOMES = {  # loaded when first used: a table needs no pictures
     "bottom.progress": ("late_bar", "progress_bar"),
     "results.words.listings": ("parameter_table",),
 }
-
-
-def __getattr__(name: str) -> object:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"halftrek.{home}"), name)
-    raise AttributeError(f"module 'halftrek.reporting' has no attribute {name!r}")
+__getattr__ = on_demand(__name__, _HOMES)

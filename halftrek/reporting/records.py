@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -239,9 +239,12 @@ def data_set_record(study: DataSet) -> Record:
     return {**words, "n": study.n, "columns": list(study.columns), "graph": graph_record(study.graph)}
 
 
-def fields_record(value: Any, keys: Sequence[str] | None = None) -> Record:
+def fields_record(value: object, keys: Sequence[str] | None = None) -> Record:
     """The fields of a value, or some of them."""
-    return {key: _part(getattr(value, key)) for key in keys or [f.name for f in fields(value)]}
+    if keys is None:
+        assert is_dataclass(value)
+        keys = [field.name for field in fields(value)]
+    return {key: _part(getattr(value, key)) for key in keys}
 
 
 def _part(value: object) -> object:

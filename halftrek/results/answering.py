@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from halftrek import identification, upward
 from halftrek.errors import InputError, NotIdentifiedError, QueryError
@@ -21,12 +21,9 @@ from halftrek.inference.evidence.beside_formula import formula_notes
 from halftrek.inference.evidence.few_valued import few_valued, refuse_few_valued, takes_normal
 from halftrek.inference.evidence.layered import acting_notes, layer_notes
 from halftrek.inference.evidence.rows_behind import coding_notes
-from halftrek.inference.evidence.seen import seen_fit, seen_note
 from halftrek.inference.how import Watched, asked
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.kept import kept
-from halftrek.inference.profiles.profile import higher_start
-from halftrek.inference.standard_errors.acting import value_where_acting
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.notes import Note, note, rows_left_out
 from halftrek.queries import (
@@ -41,18 +38,11 @@ from halftrek.queries import (
     variables_of,
 )
 from halftrek.queries.gradients import linearize
-from halftrek.queries.observed.values import observed
-from halftrek.queries.seen import as_seen
 from halftrek.results.answers import Answer, Refusal, Several
-from halftrek.results.given.inputs import (
-    read_question,
-)
+from halftrek.results.given.inputs import read_question
 from halftrek.results.given.reading import asked_of
 from halftrek.trust import Judged, judge
 from halftrek.trust.judge import judge_acting
-
-if TYPE_CHECKING:
-    pass
 
 SEARCHED = 10  # variables up to which all values of an answer with finitely many are looked for
 
@@ -89,6 +79,8 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
 
 def _where_acting(fitted: Fitted, query: Query, verdict: Verdict, how: How) -> Answer:
     """The answer of a fit in which categories act; every interval is judged."""
+    from halftrek.inference.standard_errors.acting import value_where_acting
+
     value = value_where_acting(fitted, query)
     judged = judge_acting(fitted, query, value, how)
     notes = (*acting_notes(fitted, query), *judged.notes)
@@ -98,7 +90,11 @@ def _where_acting(fitted: Fitted, query: Query, verdict: Verdict, how: How) -> A
 def value_in(fitted: Fitted, query: Query) -> float | Gaussian:
     """What a fitted model answers, on the scale of the columns."""
     layer = fitted.moments.layer
-    return evaluate(query, fitted.model) if layer is None else observed(query, fitted.model, layer).result
+    if layer is None:
+        return evaluate(query, fitted.model)
+    from halftrek.queries.observed.values import observed
+
+    return observed(query, fitted.model, layer).result
 
 
 def speaking(fitted: Fitted, graph: Graph) -> Fitted:
@@ -153,6 +149,8 @@ def _from_higher_ground(fitted: Fitted, query: Query, result: float | Gaussian, 
     """The fit begun again where the profile of an answer saw a higher likelihood; None if it saw none."""
     if fitted.method != "em" or not any(n.code == "short of the maximum" for n in notes):
         return None
+    from halftrek.inference.profiles.profile import higher_start
+
     start = higher_start(fitted, query, len(result.mean) if isinstance(result, Gaussian) else 1)
     if start is None:
         return None
@@ -195,6 +193,8 @@ def _beside(
 ) -> tuple[Note, ...]:
     """What the formula, or the rows without the graph, say instead of the whole model."""
     if verdict.method == "observed":
+        from halftrek.inference.evidence.seen import seen_note
+
         found = seen_note(fitted, query, result)
         return () if found is None else (found,)
     by_rows = judged.estimate.kind in ("robust", "jackknife", "bootstrap")
@@ -204,6 +204,9 @@ def _beside(
 
 def crude_of(fitted: Fitted, query: Query, **uncertainty: Unpack[Watched]) -> Answer:
     """The question with seeing in the place of doing, asked of the rows without the graph."""
+    from halftrek.inference.evidence.seen import seen_fit
+    from halftrek.queries.seen import as_seen
+
     for v in variables_of(query):
         if v in fitted.graph.hidden:
             raise QueryError(f"crude=True compares {query} with what the rows say, and {v!r} is hidden; leave it out")

@@ -27,34 +27,22 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.how import Uncertainty
 from halftrek.inference.information.information import Kind
-from halftrek.inference.profiles.profile import Profile
-from halftrek.inference.tables.decomposition import Decomposition
-from halftrek.inference.tables.mediation import Mediation
 from halftrek.queries import Query, TotalEffect
+from halftrek.results import beside, words
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
-from halftrek.results.beside import checks
-from halftrek.results.beside.adjustments import Adjustments, adjustments_of
-from halftrek.results.beside.factors import reliability_frame, scores_of
-from halftrek.results.beside.instruments import Instruments, instruments_of
-from halftrek.results.beside.prediction import prediction_of
 from halftrek.results.refused import refusing
 from halftrek.results.sets.assumed import Assumed
-from halftrek.results.sets.bounded import bounded
-from halftrek.results.sets.bounds import Bounds
-from halftrek.results.words.listings import (
-    counterfactual_of,
-    decomposition_of,
-    effects_of,
-    measures_of,
-    mediation_of,
-    parameter_table,
-    profile_of,
-)
-from halftrek.results.words.publication import LABELS, coefficient_table, outcomes, statistic
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from halftrek.inference.profiles.profile import Profile
+    from halftrek.inference.tables.decomposition import Decomposition
+    from halftrek.inference.tables.mediation import Mediation
+    from halftrek.results.beside.adjustments import Adjustments
+    from halftrek.results.beside.instruments import Instruments
+    from halftrek.results.sets.bounds import Bounds
 
 
 @refusing
@@ -114,6 +102,8 @@ class Fit(Assumed):
                 replicates=replicates, ends=ends, random_state=random_state,
             )  # fmt: skip
         if bounds or assume is not None:
+            from halftrek.results.sets.bounded import bounded
+
             return bounded(
                 self, question, () if assume is None else assume, level=level, interval=interval,
                 information=information, replicates=replicates, ends=ends, random_state=random_state, crude=crude,
@@ -146,7 +136,7 @@ class Fit(Assumed):
 
     def profile(self, question: str | Query, *, points: int = 41, level: float = 0.95) -> Profile:
         """The deviance (twice the log-likelihood that is lost) along the values of an answer, for a picture."""
-        return profile_of(self, question, points=points, level=level)
+        return words.profile_of(self, question, points=points, level=level)
 
     def effects(
         self,
@@ -162,13 +152,13 @@ class Fit(Assumed):
         no number, and the note says why. ``budget`` bounds the seconds spent on hard questions of identification. For
         the options of uncertainty see ``query``; intervals are "delta", "robust", "bootstrap" or "parametric".
         """
-        return effects_of(self, kind, budget=budget, **uncertainty)
+        return words.effects_of(self, kind, budget=budget, **uncertainty)
 
     def decompose(
         self, cause: str, effect: str, *, most: int = 20, **uncertainty: Unpack[Uncertainty]
     ) -> Decomposition:
         """The total effect path by path, adding up; of more than ``most`` paths the largest and the rest together."""
-        return decomposition_of(self, cause, effect, most=most, **uncertainty)
+        return words.decomposition_of(self, cause, effect, most=most, **uncertainty)
 
     def mediation(
         self, cause: str, effect: str, mediators: Sequence[str] | None = None, **uncertainty: Unpack[Uncertainty]
@@ -177,7 +167,7 @@ class Fit(Assumed):
 
         ``mediators`` left out: every variable between the two; "direct" is then the edge.
         """
-        return mediation_of(self, cause, effect, mediators, **uncertainty)
+        return words.mediation_of(self, cause, effect, mediators, **uncertainty)
 
     def adjustments(self, question: Query | str, *, most: int = 20, **uncertainty: Unpack[Uncertainty]) -> Adjustments:
         """Crude beside adjusted: the effect by every minimal adjustment set, one regression each, and by the model.
@@ -185,7 +175,7 @@ class Fit(Assumed):
         At most ``most`` sets are listed, the smallest first. An effect that no adjustment gives raises QueryError,
         which says how it is known instead. For the options of uncertainty see ``query``.
         """
-        return adjustments_of(self, question, most=most, **uncertainty)
+        return beside.adjustments_of(self, question, most=most, **uncertainty)
 
     def instruments(self, question: Query | str, *, level: float = 0.95, robust: bool | None = None) -> Instruments:
         """The instruments behind an answer: first stage, effective F, two-stage least squares, LIML, and tests.
@@ -195,7 +185,7 @@ class Fit(Assumed):
         ask for it, and in the effective F wherever there are rows. A question that is not answered by instruments
         raises QueryError, which says how it is answered.
         """
-        return instruments_of(self, question, level=level, robust=robust)
+        return beside.instruments_of(self, question, level=level, robust=robust)
 
     def counterfactual(
         self,
@@ -216,7 +206,7 @@ class Fit(Assumed):
         be from it), ``se``, ``ci_low`` and ``ci_high`` (how far the estimated mean may be off). Rows whose question is
         not identified raise NotIdentifiedError, or stay empty with ``unidentified="nan"``.
         """
-        return counterfactual_of(self, rows, do, outcome, unidentified=unidentified, **uncertainty)
+        return words.counterfactual_of(self, rows, do, outcome, unidentified=unidentified, **uncertainty)
 
     def predict(
         self,
@@ -238,7 +228,7 @@ class Fit(Assumed):
         ``ci_low`` and ``ci_high`` (how far the estimated mean may be off), ``pi_low`` and ``pi_high``: where the
         unit's own outcome is expected, which allows for noise and for the uncertainty of the parameters.
         """
-        return prediction_of(self, rows, outcome, do=do, given=given, unidentified=unidentified, **uncertainty)
+        return beside.prediction_of(self, rows, outcome, do=do, given=given, unidentified=unidentified, **uncertainty)
 
     def params(
         self,
@@ -255,7 +245,7 @@ class Fit(Assumed):
         What data do not determine has no estimate, and the note says so. ``as_frame=False`` gives a list of values with
         these fields, for programs. For the other options see ``query``.
         """
-        return parameter_table(
+        return words.parameter_table(
             self, level=level, interval=interval, information=information, replicates=replicates,
             random_state=random_state, as_frame=as_frame,
         )  # fmt: skip
@@ -267,7 +257,7 @@ class Fit(Assumed):
         as if rows were independent and normal. Otherwise the scaled test and the indices that hold for data that are
         not normal are added, by Yuan and Bentler (True) or by Satorra and Bentler; they need the rows.
         """
-        return measures_of(self, robust)
+        return words.measures_of(self, robust)
 
     def scores(self, rows: object | None = None, *, method: Scoring = "regression") -> Any:
         """Scores of the hidden variables, a column each: of ``rows``, or of the rows that were fitted.
@@ -275,7 +265,7 @@ class Fit(Assumed):
         ``method="regression"`` is what the model expects given the row (the posterior mean); "bartlett" is unbiased
         for the row's own value, and more variable. How near they come: ``reliability``.
         """
-        return scores_of(self, rows, method)
+        return beside.scores_of(self, rows, method)
 
     def reliability(self) -> Any:
         """A tidy frame of how well items measure each hidden variable: factor items omega ave regression bartlett.
@@ -283,18 +273,18 @@ class Fit(Assumed):
         ``omega`` is the composite reliability of the sum of its items, ``ave`` the average variance extracted; the last
         two are squared correlations of scores with the variable itself.
         """
-        return reliability_frame(self)
+        return beside.reliability_frame(self)
 
     def r2(self) -> Any:
         """A tidy frame of R² of every variable that has a cause: variable r2 error_variance variance note."""
-        return checks.r2_frame(self)
+        return beside.r2_frame(self)
 
     def residuals(self, *, robust: bool | None = None) -> Any:
         """A tidy frame of observed and implied correlations: lhs rhs observed implied residual z p, largest first.
 
         For ``robust`` see ``tests``.
         """
-        return checks.residual_frame(self, robust)
+        return beside.residual_frame(self, robust)
 
     def tests(
         self,
@@ -322,12 +312,10 @@ class Fit(Assumed):
         rows, and hold for data that are not normal.
         """
         if beyond is not None:
-            from halftrek.results.beside.beyond import beyond_frame
-
-            return beyond_frame(self, beyond, question, multiplicity=multiplicity, level=level)
+            return beside.beyond_frame(self, beyond, question, multiplicity=multiplicity, level=level)
         if question is not None:
-            return checks.restriction_frame(self, question, multiplicity=multiplicity, level=level, robust=robust)
-        return checks.implication_frame(self, multiplicity=multiplicity, level=level, robust=robust)
+            return beside.restriction_frame(self, question, multiplicity=multiplicity, level=level, robust=robust)
+        return beside.implication_frame(self, multiplicity=multiplicity, level=level, robust=robust)
 
     def modifications(self, *, information: Kind | None = None, robust: bool | None = None) -> Any:
         """A tidy frame of edges that could be added: edge lhs op rhs mi epc std p, what the data ask for most first.
@@ -337,7 +325,7 @@ class Fit(Assumed):
         random) and "observed" are lavaan's; left out: observed, about the moments, which holds for values missing at
         random. For ``robust`` see ``tests``. The column ``test`` says which it is.
         """
-        return checks.modification_frame(self, information, robust)
+        return beside.modification_frame(self, information, robust)
 
     def save(self, path: str | os.PathLike[str], *, rows: bool = False, overwrite: bool = False) -> Path:
         """Write the fit as JSON; ``ht.load`` gives it back to the last bit.
@@ -376,14 +364,14 @@ class Fit(Assumed):
 
     @property
     def __maketables_coef_table__(self) -> pd.DataFrame:
-        return coefficient_table(self)
+        return words.coefficient_table(self)
 
     def __maketables_stat__(self, key: str) -> float | str | None:
-        return statistic(self, key)
+        return words.statistic(self, key)
 
     @property
     def __maketables_depvar__(self) -> str:
-        return outcomes(self)
+        return words.outcomes(self)
 
     @property
     def __maketables_vcov_info__(self) -> dict[str, object]:
@@ -391,8 +379,8 @@ class Fit(Assumed):
 
     @property
     def __maketables_stat_labels__(self) -> dict[str, str]:
-        return dict(LABELS)
+        return dict(words.LABELS)
 
     @property
     def __maketables_default_stat_keys__(self) -> list[str]:
-        return list(LABELS)
+        return list(words.LABELS)

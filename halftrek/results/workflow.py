@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,18 +17,13 @@ from halftrek.bottom.choices import ColumnKind, Divisor, Estimator, Intercepts, 
 from halftrek.bottom.frames import library_of
 from halftrek.bottom.words import listed
 from halftrek.data import Moments, Patterns, RowReader, read_moments
-from halftrek.data.by_group.grouping import GroupLabels
-from halftrek.data.by_group.groups import GroupMoments, rows_by_group
 from halftrek.data.columns.categories import Categories
 from halftrek.errors import HalftrekWarning
-from halftrek.estimation import BatchFit, DistrictReport, Fitted
-from halftrek.estimation.dwls import fit_dwls
+from halftrek.estimation import DistrictReport, Fitted
 from halftrek.estimation.given.options import needs_whole
 from halftrek.graphs import Graph
 from halftrek.notes import note
-from halftrek.queries import (
-    DirectEffect,
-)
+from halftrek.queries import DirectEffect
 from halftrek.results.answering import better
 from halftrek.results.fit import Fit
 from halftrek.results.given.column_kinds import (
@@ -51,7 +46,12 @@ from halftrek.results.given.inputs import (
     read_rows,
     refuse_with_groups,
 )
-from halftrek.results.groups import GroupFits
+
+if TYPE_CHECKING:
+    from halftrek.data.by_group.grouping import GroupLabels
+    from halftrek.data.by_group.groups import GroupMoments
+    from halftrek.estimation import BatchFit
+    from halftrek.results.groups import GroupFits
 
 
 class Batch(TypedDict, total=False):
@@ -223,7 +223,10 @@ def _fit_read(
         start = _formula_values(found)
         again = fit_once(start=start) if start else found
         found = again if better(again, found) else found
-    found = fit_dwls(found) if estimator == "dwls" else found
+    if estimator == "dwls":
+        from halftrek.estimation.dwls import fit_dwls
+
+        found = fit_dwls(found)
     return replace(found, rows=None if rows is None else rows.select(found.moments.names))
 
 
@@ -258,6 +261,7 @@ def fit_groups(
     """
     from halftrek.estimation.fit import MAX_ITER
     from halftrek.estimation.many.groups import fit_groups as fit_each
+    from halftrek.results.groups import GroupFits
 
     chosen, levels = read_categories(read_graph(source), data, None, categories)
     if chosen.definitions and not needs_whole(chosen):
@@ -275,6 +279,8 @@ def fit_groups(
     refuse_estimator(estimator, taken)
     each = None
     if taken:
+        from halftrek.data.by_group.groups import rows_by_group
+
         apart = rows_by_group(read_twice(rows), groups)
         each = partial(_fit_group, chosen, groups, apart, taken, levels, estimator, starts)
     found = fit_each(

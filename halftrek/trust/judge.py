@@ -21,8 +21,6 @@ from halftrek.inference.information.robust import count_clusters, is_clustered
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.base import ends_on
 from halftrek.inference.kept import kept
-from halftrek.inference.profiles.weak import curvature
-from halftrek.inference.standard_errors.acting import estimate_where_acting
 from halftrek.models import Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import DirectEffect, PathEffect, Probability, Query, TotalEffect
@@ -66,6 +64,8 @@ def judge(fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict,
 
 def judge_acting(fit: Fitted, query: Query, value: float, how: How) -> Judged:
     """The same where categories act: the likelihood of the rows is known, and no moments stand for them."""
+    from halftrek.inference.standard_errors.acting import estimate_where_acting
+
     found = estimate_where_acting(fit, query, value, how)
     notes: tuple[Note, ...] = (note("no information"),) if np.isnan(found.errors).any() else ()
     troubled = (note("steps ran out, acting"),) if not fit.converged else ()
@@ -242,6 +242,8 @@ def doubt_of(
     values = result.mean if isinstance(result, Gaussian) else np.array([result])
     if _plain(query, verdict, weakest, float(values[0]), float(errors[0]), rests):
         return None
+    from halftrek.inference.profiles.weak import curvature
+
     intervals = ends_on(scale_of(query), values, how.quantile * errors)
     for k, ends in enumerate(intervals[:OUTCOMES]):
         found = curvature(fit, query, k, ends, how.quantile**2)

@@ -11,7 +11,6 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, estimate
-from halftrek.inference.information.behind.dwls import dwls_test
 from halftrek.inference.information.robust import count_clusters, is_clustered
 from halftrek.models import Gaussian
 from halftrek.notes import Note, note
@@ -63,6 +62,8 @@ def judged_layer(
 def _misfit(fit: Fitted, query: Query) -> float | None:
     """The p-value of the test of fit, where the data contradict the graph."""
     if fit.method == "dwls":
+        from halftrek.inference.information.behind.dwls import dwls_test
+
         p = dwls_test(fit).pvalue
         return p if p is not None and p < REJECTED else None
     against = rejected(fit, query)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +24,7 @@ from halftrek.estimation.given.data_kind import data_of
 from halftrek.estimation.given.options import needs_whole
 from halftrek.estimation.plan import make_plan
 from halftrek.inference import How, estimate
-from halftrek.inference.checks.contradictions import SAME, Contradiction, contradictions, relaxed
 from halftrek.inference.checks.measures import counted
-from halftrek.inference.checks.robust_fit import measures_by_units, usual_measures
 from halftrek.inference.evidence.row_needs import needs_rows
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
 from halftrek.inference.information.base import kind_of_data
@@ -34,6 +33,9 @@ from halftrek.inference.kept import kept
 from halftrek.models import Gaussian
 from halftrek.notes import Note, note
 from halftrek.queries import Query, evaluate, variables_of
+
+if TYPE_CHECKING:
+    from halftrek.inference.checks.contradictions import Contradiction
 
 REJECTED = 0.01  # p-value below which the data count as contradicting the graph
 SINGLE = 6.6  # overall statistic below which no single restriction is rejected at this level
@@ -76,6 +78,8 @@ def misfit(fit: Fitted) -> Misfit | None:
         return None
     if sampled(fit) is not None and not has_rows(fit):  # what the weights do to the test, only rows can say
         return None
+    from halftrek.inference.checks.robust_fit import measures_by_units, usual_measures
+
     try:
         by_units = not is_clustered(fit) and needs_rows(fit)
         found = measures_by_units(fit)[0] if by_units else usual_measures(fit)[0]
@@ -174,12 +178,16 @@ def misfit_notes(fit: Fitted, query: Query, how: How) -> tuple[Note, ...]:
 
 def _named(against: Sequence[Contradiction]) -> Contradiction:
     """The restriction that moves the answer most; of several that are one and the same to the data, an independence."""
+    from halftrek.inference.checks.contradictions import SAME
+
     first = against[0]
     same = [row for row in against if abs(row.statistic - first.statistic) <= SAME * (1.0 + first.statistic)]
     return next((row for row in same if row.independence), first)
 
 
 def _contradicted(fit: Fitted, query: Query) -> Sequence[Contradiction]:
+    from halftrek.inference.checks.contradictions import contradictions
+
     try:
         return contradictions(fit, query, level=0.05)
     except (HalftrekError, np.linalg.LinAlgError):
@@ -188,6 +196,8 @@ def _contradicted(fit: Fitted, query: Query) -> Sequence[Contradiction]:
 
 def _without(fit: Fitted, query: Query, row: Contradiction, how: How) -> tuple[Note, ...]:
     """The answer without the contradicted restriction, where the graph still determines it."""
+    from halftrek.inference.checks.contradictions import relaxed
+
     try:
         wider = relaxed(fit, row.edge)
         verdict = identification.identify(wider.graph, query, budget=BUDGET, witness=False)

@@ -39,6 +39,29 @@ def test_the_version_flag_loads_nothing_more() -> None:
     assert run(code + more) == f"halftrek {halftrek.__version__}"
 
 
+WEIGHT = {  # how many of our modules a request may load; every one costs all who ask it some time
+    "import halftrek": 3,
+    "from halftrek.cli import main\nassert main(['identify', GRAPH, 'smoking ~> cancer_risk']) == 0": 145,
+    "from halftrek.cli import main\nassert main(['query', GRAPH, DATA, 'P(cancer_risk | do(smoking=1))']) == 0": 270,
+    "import halftrek as ht\nht.fit(GRAPH, DATA).query('smoking ~> cancer_risk')": 225,
+}
+
+
+@pytest.mark.parametrize("code", WEIGHT)
+def test_a_plain_request_loads_what_it_needs(code: str) -> None:
+    """A front door, asked of a CSV file with enough rows: no library beside those that read and calculate."""
+    data = ROOT / "halftrek" / "examples" / "data" / "front_door.csv"
+    opening = (
+        f"GRAPH = 'smoking -> tar -> cancer_risk; smoking <-> cancer_risk'\nDATA = {str(data)!r}\n{code}\nimport sys\n"
+    )
+    printed = run(f"{opening}print(len([m for m in sys.modules if m.startswith('halftrek')]), 'scipy' in sys.modules)")
+    count, scipy = printed.splitlines()[-1].split()
+    assert int(count) <= WEIGHT[code], (
+        f"{count} modules, at most {WEIGHT[code]} may be: import the newest where it is used"
+    )
+    assert scipy == "False"
+
+
 def test_imports_go_down_only() -> None:
     from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 

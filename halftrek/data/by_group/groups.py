@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -295,8 +295,9 @@ def _refuse_too_large(names: Sequence[str], cov: Floats) -> None:
         raise DataError(f"the values of {culprit!r} are too large to be squared; divide the column by its scale")
 
 
-def _sorted(keys: list[Any]) -> list[int]:
+def _sorted(keys: list[Hashable]) -> list[int]:
+    """The places of the labels in their order; as they come where labels of several kinds have none."""
     try:
-        return sorted(range(len(keys)), key=keys.__getitem__)
+        return sorted(range(len(keys)), key=cast("list[str]", keys).__getitem__)
     except TypeError:
         return list(range(len(keys)))

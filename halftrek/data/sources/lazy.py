@@ -11,7 +11,6 @@ import numpy as np
 
 from halftrek.bottom.arrays import Array, Flags, Floats
 from halftrek.data.columns.kinds import MOST, Kind, KindSearch, truth
-from halftrek.data.sources.files import from_relation
 from halftrek.data.sources.memory import PIECE, from_batches, objects
 from halftrek.data.sources.source import Source
 from halftrek.data.summing.accumulate import Block
@@ -20,7 +19,6 @@ from halftrek.data.weights import checked_weights
 from halftrek.errors import DataError
 
 if TYPE_CHECKING:
-    import duckdb
     import ibis
     import narwhals as nw
     import pyarrow as pa
@@ -34,22 +32,12 @@ LINES = 8_000_000  # numbers in the sums that an engine sends; with more pattern
 BITS = 30  # holes in one number of a pattern's name
 
 
-def from_engine(table: object) -> Source | None:
-    """A table of an engine that narwhals knows and that computes when it is asked; None for anything else."""
+def from_lazy(table: object) -> Source | None:
+    """A table that narwhals knows and that its engine computes when it is asked; None for anything else."""
     import narwhals as nw
 
-    if nw.dependencies.is_ibis_table(table) and table.get_backend().name == "duckdb":
-        return from_relation(_relation_of(table))
     frame = nw.from_native(table, pass_through=True)
     return _from_lazy(frame) if isinstance(frame, nw.LazyFrame) else None
-
-
-def _relation_of(table: ibis.Table) -> duckdb.DuckDBPyRelation:
-    """An Ibis table on DuckDB as a relation: its own reader asks for a method that DuckDB 2 has no more."""
-    backend = table.get_backend()
-    backend._run_pre_execute_hooks(table)  # tables in memory are registered there
-    relation: duckdb.DuckDBPyRelation = backend.con.sql(backend.compile(table))
-    return relation
 
 
 def _from_lazy(frame: nw.LazyFrame[IntoLazyFrame]) -> Source:

@@ -9,6 +9,8 @@ is that of normal rows with the covariance S, which no model restricts, or the m
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import erfc, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +19,13 @@ from halftrek.estimation import Fitted
 from halftrek.identification.recipes.recipe import Recipe, arrow_of
 from halftrek.identification.recipes.slopes import solve_with_slope
 from halftrek.inference.information.base import kind_of_data
-from halftrek.inference.information.influence import Scores
 from halftrek.inference.information.robust import count_clusters, is_clustered, mean_squares
 from halftrek.notes import Note
 from halftrek.queries import DirectEffect, ErrorCovariance, PathEffect, Query, ThroughEffect, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
+
+if TYPE_CHECKING:
+    from halftrek.inference.information.influence import Scores
 
 LEVEL = 0.001  # chance of a warning of a disagreement where the graph is right
 SAME = 1e-8  # share by which two numbers that are one differ by rounding
@@ -50,12 +54,17 @@ class Difference:
         """Chance of a difference at least as large where the graph is right; nan where it has no standard error."""
         from scipy.special import stdtr
 
-        return float(2.0 * stdtr(self.free, -abs(self.formula - self.model) / self.error))
+        return float(2.0 * stdtr(self.free, -self.away))
+
+    @property
+    def away(self) -> float:
+        """How many standard errors the two are apart."""
+        return abs(self.formula - self.model) / self.error
 
     @property
     def note(self) -> Note | None:
         """The warning, if chance hardly explains the difference."""
-        if not self.p < LEVEL:
+        if erfc(self.away / sqrt(2.0)) >= LEVEL or not self.p < LEVEL:  # the normal's tails are lighter, whatever df
             return None
         facts = {"what": str(self.effect), "formula": self.formula, "model": self.model, "error": self.error}
         return Note("formula differs", {**facts, "p": max(self.p, TINY)})

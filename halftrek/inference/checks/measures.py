@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from halftrek.data import Moments
-from halftrek.data.missing.unrestricted import best_loglik
 from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import data_of
 from halftrek.graphs import Graph
@@ -65,6 +64,8 @@ def measures(fit: Fitted) -> Measures:
     nan for what needs an unrestricted maximum where none exists. Covariances of pairs that no row has both of are no
     data, so they do not count among the degrees of freedom.
     """
+    from halftrek.data.missing.unrestricted import best_loglik
+
     kind, best, p = kind_of_data(fit), best_loglik(data_of(fit)), len(fit.graph)
     free, pairs = free_roots(fit.graph, fit.graph.observed)
     apart = [(v,) for v in fit.graph.observed if v not in free] + ([tuple(free)] if free else [])

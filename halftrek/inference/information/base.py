@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.data import Moments, Patterns
-from halftrek.data.missing.likelihood import Slope
 from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import data_of
 from halftrek.estimation.given.options import needs_whole
@@ -21,6 +20,7 @@ from halftrek.queries.gradients import Gradient
 
 if TYPE_CHECKING:
     from halftrek.bottom.choices import RobustTest
+    from halftrek.data.missing.likelihood import Slope
     from halftrek.inference.checks.constraints import Constraint
     from halftrek.inference.checks.edges.modification import Test
     from halftrek.inference.checks.edges.scores import Relaxer, RowForms
@@ -100,16 +100,19 @@ class DataKind:
 @kept
 def kind_of_data(fit: Fitted) -> DataKind:
     """The kind of the data behind a fit: the one place that knows which kinds there are."""
-    from halftrek.inference.information.complete import COMPLETE
-    from halftrek.inference.information.missing.together import MISSING
-
     if fit.moments.layer is not None:
         from halftrek.inference.information.behind.dwls import DWLS
         from halftrek.inference.information.behind.layer import LAYER
 
         kind: DataKind = DWLS if fit.method == "dwls" else LAYER
+    elif isinstance(data_of(fit), Patterns):
+        from halftrek.inference.information.missing.together import MISSING
+
+        kind = MISSING
     else:
-        kind = MISSING if isinstance(data_of(fit), Patterns) else COMPLETE
+        from halftrek.inference.information.complete import COMPLETE
+
+        kind = COMPLETE
     if not needs_whole(fit.graph):
         return kind
     from halftrek.inference.information.behind.hidden import with_hidden

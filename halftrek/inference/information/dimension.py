@@ -19,10 +19,7 @@ from halftrek.estimation.given.options import Options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.status import Status
 from halftrek.graphs import Graph
-from halftrek.identification.local.jacobian import model_dimension
 from halftrek.inference.information.information import FLAT, district_information
-from halftrek.inference.information.missing.incomplete import information_at, pattern_information
-from halftrek.simulation import random_model
 
 POINTS = (1, 2)  # seeds of random points
 CLEAR = 1e-6  # share of the largest eigenvalue from which on there is no doubt that a direction carries information
@@ -57,6 +54,8 @@ def _plain_covariances(fit: Fitted) -> tuple[int, Flags]:
 
 def whole_dimension(fit: Fitted) -> int:
     """How many parameters rows with missing values determine, means among them."""
+    from halftrek.inference.information.missing.incomplete import information_at, pattern_information
+
     patterns = patterns_behind(fit)
     own = pattern_information(fit, "expected")
     if not patterns.apart and not fit.options.noise and not fit.options.intercepts:
@@ -68,6 +67,8 @@ def whole_dimension(fit: Fitted) -> int:
 @lru_cache(maxsize=64)
 def exact_dimension(graph: Graph) -> int:
     """Dimension of the set of covariances that a graph allows where all variances are free."""
+    from halftrek.identification.local.jacobian import model_dimension
+
     return model_dimension(graph)
 
 
@@ -80,6 +81,8 @@ def random_rank(graph: Graph, options: Options) -> int:
 
 def random_fit(graph: Graph, options: Options, seed: int) -> Fitted:
     """A fit whose parameters are random and whose moments are its own."""
+    from halftrek.simulation import random_model
+
     model = random_model(graph, noise=dict(options.noise), random_state=seed)
     moments = Moments(model.names, 1000.0, np.array(model.mean), np.array(model.cov))
     return Fitted(graph, moments, model, 0.0, Status("converged"), options=options)

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,15 +20,15 @@ from halftrek.bottom.portable import Portable
 from halftrek.data import RowBlock, RowPart, RowReader, gather
 from halftrek.errors import DataError, InputError
 from halftrek.estimation import Fitted
-from halftrek.inference.checks.edges.scores import RowForms
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
 from halftrek.inference.information.base import kind_of_data
-from halftrek.inference.information.behind.layer_forms import as_read
-from halftrek.inference.information.influence import Forms
 from halftrek.inference.kept import kept
 from halftrek.notes import Note
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
+
+if TYPE_CHECKING:
+    from halftrek.inference.checks.edges.scores import RowForms
 
 NUMBERS = 4_000_000  # products of columns that are held at a time
 
@@ -120,6 +120,8 @@ def over_units(
     the fit has them; weights count units that are alike and are None where all are one. What a row adds is multiplied
     by its sampling weight already: it counts by the square of that.
     """
+    from halftrek.inference.information.behind.layer_forms import as_read
+
     rows, forms = rows_needed(fit, "this"), as_read(fit, forms)
     like, wide = kind_of_data(fit).like(fit), sum(map(len, forms))
     added = partial(_added, tuple(forms), fit.moments.mean, fit.moments.cov, rows.sampling is not None)
@@ -245,6 +247,8 @@ def _squares(values: Floats, weights: Floats | None) -> Floats:
 
 def count_units(fit: Fitted) -> float:
     """How many independent units there are: clusters, or rows (the sum of their weights)."""
+    from halftrek.inference.information.influence import Forms
+
     nothing = Forms(np.zeros(1, dtype=np.intp), np.zeros((1, 1)), np.zeros((1, 1, 1)))
     return unit_squares(fit, [nothing])[1]
 

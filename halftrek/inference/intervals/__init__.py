@@ -5,24 +5,26 @@ A new kind is a file in this folder and its name in ``halftrek.bottom.choices.In
 
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import get_args
 
 from halftrek.bottom.choices import Interval
 from halftrek.inference.how import How
 from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread, normal_estimate
 
 
-def _kinds() -> dict[str, IntervalKind]:
-    """Every class of this folder that has a name, in the order of the names."""
-    found: dict[str, IntervalKind] = {}
-    for module in iter_modules(__path__):
-        for thing in vars(import_module(f"{__name__}.{module.name}")).values():
-            if isinstance(thing, type) and issubclass(thing, IntervalKind) and hasattr(thing, "name"):
-                found[thing.name] = thing()
-    return {name: found[name] for name in get_args(Interval)}
+class _Kinds(dict[Interval, IntervalKind]):
+    """The kinds that were asked for; the folder is searched for others, a file named as the kind first."""
+
+    def __missing__(self, name: Interval) -> IntervalKind:
+        for module in sorted(iter_modules(__path__), key=lambda m: m.name != name):
+            for thing in vars(import_module(f"{__name__}.{module.name}")).values():
+                if isinstance(thing, type) and issubclass(thing, IntervalKind) and hasattr(thing, "name"):
+                    self.setdefault(thing.name, thing())
+            if name in self:
+                return self[name]
+        raise KeyError(name)
 
 
-KINDS = _kinds()
+KINDS = _Kinds()
 
 
 def kind_of(how: How) -> IntervalKind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,8 +11,10 @@ from halftrek.estimation import Fitted
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals.base import IntervalKind, Spread
-from halftrek.inference.standard_errors.factor import Factor, Pieces, expected_factor, student_factor
 from halftrek.queries.gradients import Gradient
+
+if TYPE_CHECKING:
+    from halftrek.inference.standard_errors.factor import Factor, Pieces
 
 
 class Delta(IntervalKind):
@@ -29,6 +32,8 @@ class Delta(IntervalKind):
         return Spread(errors, how.quantile * errors)
 
     def factor(self, fit: Fitted, slopes: Pieces, how: How) -> Factor:
+        from halftrek.inference.standard_errors.factor import expected_factor
+
         return expected_factor(fit, slopes, how)
 
 
@@ -51,4 +56,6 @@ class Student(IntervalKind):
         return Spread(grown, reach, growth**2)
 
     def factor(self, fit: Fitted, slopes: Pieces, how: How) -> Factor:
+        from halftrek.inference.standard_errors.factor import student_factor
+
         return student_factor(fit, slopes, how)

@@ -11,7 +11,8 @@ from halftrek.bottom.arrays import Flags, Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.plan import make_plan
-from halftrek.inference.evidence.evidence import PLENTY, Support, equation_sizes, seen_support, student_quantile
+from halftrek.inference.evidence.evidence import PLENTY, Support, equation_sizes, student_quantile
+from halftrek.inference.evidence.incomplete import seen_support
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.edge_slopes import EdgeSlopes

@@ -20,7 +20,8 @@ from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Graph
 from halftrek.graphs.hidden import scaled_by
 from halftrek.inference.draws.parameter_draws import draws_of_parameters
-from halftrek.inference.evidence.evidence import Support, equation_sizes, one_equation, seen_support, two_sided
+from halftrek.inference.evidence.evidence import Support, equation_sizes, one_equation, two_sided
+from halftrek.inference.evidence.incomplete import seen_support
 from halftrek.inference.how import How, Uncertainty
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.dimension import information_rank, random_fit

@@ -10,11 +10,9 @@ from halftrek.bottom.arrays import Floats
 from halftrek.bottom.words import one_precision
 from halftrek.identification.verdict import method_in_words
 from halftrek.inference.intervals import KINDS
-from halftrek.reporting.described.bounds import bounds_facts
 from halftrek.reporting.document import Described, Facts, Span, Table, Words
 from halftrek.reporting.tables import Cell, count, number
 from halftrek.results.sets.bounds import Bounds
-from halftrek.results.words.wording import crude_in_words, crude_meaning
 
 if TYPE_CHECKING:
     from halftrek.models import Gaussian
@@ -33,6 +31,8 @@ def _facts(answer: Answer) -> Facts:
     pairs: list[tuple[str, Words]] = [("question", [Span(str(answer.query), "code")])]
     distribution = answer.distribution
     if isinstance(answer.result, Bounds):
+        from halftrek.reporting.described.bounds import bounds_facts
+
         pairs += bounds_facts(answer.result)
     elif answer.form != "point":
         pairs.append((answer.form, _strong(str(answer.result))))
@@ -74,6 +74,8 @@ def _crude(answer: Answer) -> list[tuple[str, Words]]:
     crude = answer.crude
     if crude is None or crude.estimate is None or answer.verdict is None:
         return []
+    from halftrek.results.words.wording import crude_in_words, crude_meaning
+
     if crude.distribution is None:
         found = "".join(_figure(float(crude.value), crude.interval))
     else:

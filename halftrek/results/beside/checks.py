@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def implication_frame(
     P-values are adjusted for the number of claims about covariances, and of equations, each for themselves.
     """
     refuse_test_options(multiplicity, level)
-    columns: dict[str, list[Any]] = {}
+    columns: dict[str, list[object]] = {}
     for rows in (constraint_tests(fit, robust), [_as_constraint(line) for line in lines_at_hand(fit)]):
         p = np.array([row.p for row in rows], dtype=float)
         final = adjusted(p, multiplicity)
@@ -87,7 +87,7 @@ def restriction_frame(
     columns = _columns(rows, Contradiction)
     del columns["widening"], columns["alike"]
     columns["test"] = ["robust t" if by_units else "score" for by_units in columns.pop("robust")]
-    columns["verdict"] = [outcome_of(p, level) for p in columns["p_adjusted"]]
+    columns["verdict"] = [outcome_of(row.p_adjusted, level) for row in rows]
     return as_frame(columns, fit.frame)
 
 
@@ -104,5 +104,5 @@ def outcome_of(p: float, level: float = LEVEL, kind: str = "") -> str:
     return CURVED if kind == "linearity" else "contradicted by the data"
 
 
-def _columns(rows: Sequence[object], kind: type) -> dict[str, list[Any]]:
+def _columns(rows: Sequence[object], kind: type) -> dict[str, list[object]]:
     return {f.name: [getattr(r, f.name) for r in rows] for f in fields(kind)}

@@ -10,11 +10,9 @@ from halftrek.bottom.words import did_you_mean
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.data.columns.categories import Categories
 from halftrek.data.columns.ordered import in_order, ordered_columns
-from halftrek.data.layers import all_rows, read_layer
 from halftrek.data.sources.sending import Spent
 from halftrek.errors import DataError, InputError, UnsaidKindError
 from halftrek.estimation import Fitted
-from halftrek.estimation.acts.fit import fit_acting
 from halftrek.estimation.status import Code, Status
 from halftrek.graphs import Graph
 from halftrek.notes import note
@@ -79,6 +77,9 @@ def fit_where_acting(
     chosen: Graph, read: Moments | Patterns, rows: RowReader | None, kinds: Mapping[str, ColumnKind]
 ) -> Fitted:
     """The fit of a model in which categories act."""
+    from halftrek.data.layers import all_rows
+    from halftrek.estimation.acts.fit import fit_acting
+
     rows = read_twice(rows)
     if isinstance(read, Patterns):
         raise DataError(
@@ -106,6 +107,8 @@ def layered(
     weighted: bool = False,
 ) -> Moments:
     """The moments behind the columns; an error where a column causes something and nobody has said how."""
+    from halftrek.data.layers import read_layer
+
     found = read_layer(read_twice(rows), read, kinds, levels, spread=weighted)
     assert found.layer is not None
     for v, margin in zip(found.layer.names, found.layer.margins, strict=True):

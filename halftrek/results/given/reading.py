@@ -20,7 +20,6 @@ from halftrek.queries import Query, check_query
 from halftrek.queries.checks import speaking_of
 from halftrek.queries.types import is_intervention
 from halftrek.results.given.inputs import read_graph, read_question
-from halftrek.results.given.lavaan import read_lavaan
 
 _AT_ANY_VALUE: dict[Hashable, Verdict] = {}  # verdicts on interventions that are identified, the last few
 
@@ -66,6 +65,8 @@ def from_lavaan(
     across groups are refused. Covariates are modelled, as with ``fixed.x = FALSE``. Further arguments of lavaan are
     refused with what to do in their place.
     """
+    from halftrek.results.given.lavaan import read_lavaan
+
     return read_lavaan(source, function, std_lv=std_lv, orthogonal=orthogonal, group=group, **others)
 
 

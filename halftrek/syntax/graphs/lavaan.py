@@ -258,3 +258,6 @@ def _say_intercepts(model: Model, conventions: Conventions, known: Known, draft:
 def _say_unless(draft: Draft, place: Token, value: Coefficient | None, usual: float | None) -> None:
     if value != usual:
         draft.say("intercept", place, value)
+
+
+parse_lavaan = parse  # its name outside this folder

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from importlib import import_module
+from typing import get_args
 
 from halftrek.bottom.choices import AnySyntax, Syntax
 from halftrek.errors import GraphSyntaxError, InputError
 from halftrek.graphs import Graph
-from halftrek.syntax.graphs import arrows, dagitty, dot, lavaan, lavaan_writer
 from halftrek.syntax.tokens import QUOTED
 
-_PARSERS: dict[str, Callable[[str], Graph]] = {
-    "arrows": arrows.parse,
-    "lavaan": lavaan.parse,
-    "dagitty": dagitty.parse,
-    "dot": dot.parse,
-}
-_WRITERS: dict[str, Callable[[Graph], str]] = {
-    "arrows": arrows.write,
-    "lavaan": lavaan_writer.write,
-    "dagitty": dagitty.write,
-    "dot": dot.write,
-}
 # what is not closed is taken whole too, so that no part of it is looked at again
 _OPEN = r"/\*.*|\"(?:[^\"\\\n]|\\.)*|'(?:[^'\\\n]|\\.)*"
 _NOISE = re.compile(rf"(?P<noise>{QUOTED}|#[^\n]*|//[^\n]*|%%[^\n]*|/\*.*?\*/)|{_OPEN}", re.DOTALL)
@@ -39,18 +27,26 @@ def parse_graph(text: str, syntax: AnySyntax = "auto") -> Graph:
     if not isinstance(text, str):
         raise InputError(f"a graph's text is needed, not {type(text).__name__}")
     if syntax != "auto":
-        return _PARSERS[_known_syntax(syntax, ("auto", *_PARSERS))](text)
+        return _parsed(text, _known_syntax(syntax, get_args(AnySyntax)))
     assumed = detect_syntax(text)
     try:
-        return _PARSERS[assumed](text)
+        return _parsed(text, assumed)
     except GraphSyntaxError as error:
         note = f" (read as {assumed} syntax; give syntax=... if it is another)"
         raise GraphSyntaxError(error.reason + note, text, error.start, error.end) from None
 
 
+def _parsed(text: str, syntax: str) -> Graph:
+    """By the module that is named as the syntax, loaded when it is used."""
+    found: Graph = import_module(f"halftrek.syntax.graphs.{syntax}").parse(text)
+    return found
+
+
 def format_graph(graph: Graph, syntax: Syntax = "arrows") -> str:
     """The text of a graph; ``parse_graph`` reads it back as an equal graph."""
-    return _WRITERS[_known_syntax(syntax, tuple(_WRITERS))](graph)
+    home = _known_syntax(syntax, get_args(Syntax)).replace("lavaan", "lavaan_writer")
+    text: str = import_module(f"halftrek.syntax.graphs.{home}").write(graph)
+    return text
 
 
 def detect_syntax(text: str) -> Syntax:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 import halftrek as ht
 from halftrek.inference import How, estimate
-from halftrek.inference.evidence.evidence import Support, one_equation, student_quantile, support, two_sided
+from halftrek.inference.evidence.evidence import (
+    PLENTY,
+    Support,
+    largest_quantile,
+    one_equation,
+    student_quantile,
+    support,
+    two_sided,
+)
 from halftrek.inference.standard_errors.factor import Factor, Slopes, student_factor, suited_factor
 from halftrek.queries import DirectEffect, Query, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
@@ -199,3 +209,24 @@ def test_many_clusters_take_the_sandwich_and_few_warn_if_it_is_asked_for() -> No
 def test_an_infinite_quantile_of_what_has_no_spread_is_no_number_lost() -> None:
     found = Factor.with_quantile(np.array([[1.0, 0.0], [2.0, 1.0]]), np.array([np.inf, 2.0]))
     assert found.reach.tolist() == [[np.inf, 0.0], [4.0, 2.0]]
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
+def test_the_quick_bound_of_a_quantile_is_one_and_is_close(level: float) -> None:
+    free = np.concatenate([np.linspace(0.51, 5.0, 200), np.geomspace(5.0, 1e7, 400)])
+    exact, bound = stats.t.ppf(0.5 + level / 2.0, free), largest_quantile(level, free)
+    assert (bound >= exact * (1.0 - 1e-9)).all()
+    assert (bound[free > 100] < exact[free > 100] * 1.001).all()
+    assert np.isinf(largest_quantile(level, np.array([-1.0, 0.0, 0.5]))).all()
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.0, 10.0), st.floats(2.0, 500.0), st.integers(1, 20)), min_size=1, max_size=4),
+    st.sampled_from([0.8, 0.95, 0.99]),
+)
+def test_rows_are_plenty_by_the_bound_where_they_are_by_the_quantile(
+    parts: list[tuple[float, float, int]], level: float
+) -> None:
+    variance, rows, parameters = (np.array(column, dtype=float) for column in zip(*parts, strict=True))
+    rests = Support(variance[None], rows[None], parameters)
+    assert (rests.plenty(level) == (rests.stretch(level) < PLENTY)).all()

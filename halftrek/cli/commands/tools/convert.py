@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from halftrek.bottom.choices import Syntax
 from halftrek.cli.exits import DONE
 from halftrek.cli.options import GRAPH_HELP, add_command, add_lavaan
 
 if TYPE_CHECKING:
     from halftrek.cli.options import Commands
 
-_FORMATS = ("arrows", "lavaan", "dagitty", "dot")
 _EXAMPLE = "halftrek convert 'x -> m -> y; x <-> y' --to lavaan"
 
 
@@ -20,7 +20,7 @@ def add_to(commands: Commands, _words: Collection[str]) -> None:
     """Adds the command to the parser."""
     parser = add_command(commands, "convert", run, summary="write a graph in another notation", example=_EXAMPLE)
     parser.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
-    parser.add_argument("--to", choices=_FORMATS, required=True, help="the notation to write")
+    parser.add_argument("--to", choices=get_args(Syntax), required=True, help="the notation to write")
     add_lavaan(parser)
 
 

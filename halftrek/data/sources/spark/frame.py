@@ -31,14 +31,16 @@ _TEXTS = ("StringType", "VarcharType", "CharType")
 
 def is_spark(source: object) -> TypeGuard[DataFrame]:
     """Whether it is a frame of Spark: classic, or of Connect, whose frames live in a module of their own."""
-    kind = type(source)
-    return kind.__module__.partition(".")[0] == "pyspark" and hasattr(kind, "mapInArrow")
+    return hasattr(type(source), "mapInArrow")
 
 
-def from_spark(frame: DataFrame) -> Source:
+def from_spark(frame: object) -> Source:
     """A Spark frame, classic or Connect."""
     if not is_spark(frame):
-        raise DataError(f"data cannot be read from a {type(frame).__name__} of Spark; give a DataFrame")
+        raise DataError(
+            f"data cannot be read from a {type(frame).__name__} of Spark; give a DataFrame of pyspark.sql (to_spark() "
+            f"makes one of a frame of pandas on Spark)"
+        )
     with in_our_words(about_spark):
         kinds = {field.name: field.dataType for field in frame.schema.fields}
         columns = tuple(frame.columns)

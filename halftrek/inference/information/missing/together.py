@@ -16,7 +16,8 @@ from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import patterns_behind
 from halftrek.inference.checks import constraints, missing_checks, mixture
 from halftrek.inference.draws.bootstrap import incomplete_replicates
-from halftrek.inference.evidence.evidence import Support, seen_support
+from halftrek.inference.evidence.evidence import Support
+from halftrek.inference.evidence.incomplete import seen_support
 from halftrek.inference.evidence.strength import whole_strengths
 from halftrek.inference.information.base import DataKind
 from halftrek.inference.information.dimension import whole_dimension
