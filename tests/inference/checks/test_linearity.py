@@ -110,7 +110,9 @@ def test_sums_by_blocks_are_those_of_all_rows(block: int, monkeypatch: pytest.Mo
     graph = "x -> y; z -> y; y -> w"
     fits = (ht.fit(graph, data, sampling_weights=weights), ht.fit(graph, data, cluster=codes))
     for fit, w, given in zip(fits, (weights, np.ones(400)), (None, codes), strict=True):
-        for found in line_tests(fit):
+        lines = list(line_tests(fit))
+        assert [line.effect for line in lines] == ["y", "w"]
+        for found in lines:
             assert np.isclose(found.statistic, slow(data, found.effect, "".join(found.causes), w, given), rtol=1e-7)
 
 
