@@ -21,9 +21,9 @@ from halftrek.data import Moments, Patterns, read, read_moments, read_patterns
 from halftrek.data.by_group.grouping import group_reader
 from halftrek.data.by_group.groups import read_groups
 from halftrek.data.sources.databases import shown, table_at
-from halftrek.data.sources.spark import from_spark, is_spark
+from halftrek.data.sources.spark import from_spark, is_spark, merging
 from halftrek.data.sources.spark import sums as spark_sums
-from halftrek.data.sources.spark.jobs import about_spark
+from halftrek.data.sources.spark.jobs import about_spark, by_place
 from halftrek.data.sources.spark.session import spark_table
 from halftrek.data.summing.sums import Column, Request
 from halftrek.errors import DataError
@@ -183,6 +183,57 @@ def test_bootstrap_with_missing_values() -> None:
     assert again.interval == found.interval
 
 
+def replicates(fit: Any, **options: Any) -> list[float]:
+    """What a bootstrap of few replicates says: its digits tell whether the draws are the same."""
+    answer = fit.query("age ~> y", interval="bootstrap", replicates=40, random_state=1, **options)
+    return [answer.value, answer.se, *answer.interval]
+
+
+@pytest.mark.parametrize("given", [{}, {"missing": "drop", "weights": "times"}], ids=["missing values", "counts"])
+def test_draws_do_not_depend_on_how_rows_lie(given: dict[str, Any]) -> None:
+    frame = table_in("Spark")
+    wanted = replicates(ht.fit(GRAPH, frame, **given))
+    turned = frame.orderBy("share", ascending=False).coalesce(1).repartition(7)
+    assert replicates(ht.fit(GRAPH, turned, **given)) == pytest.approx(wanted, rel=1e-8)
+
+
+def test_rows_that_are_alike_are_drawn_apart() -> None:
+    """Every row stands there 25 times, in all parts of the table; drawn as one, errors would be five times as large."""
+    rng = np.random.default_rng(4)
+    a = rng.integers(0, 4, 120).astype(float)
+    table = pl.DataFrame({"a": a, "b": a + rng.integers(0, 3, 120)})
+    many = pl.concat([table] * 25)
+    fits = [ht.fit("a -> b", x) for x in (in_spark(many, "alike", 5), many)]
+    found, wanted = (fit.query("a ~> b", interval="bootstrap", replicates=500, random_state=1) for fit in fits)
+    assert found.se == pytest.approx(wanted.se, rel=0.15)
+
+
+def test_states_of_many_parts_are_merged_by_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(6)
+    a = rng.normal(size=2_000)
+    table = pl.DataFrame({"a": a, "b": a + rng.normal(size=2_000), "c": rng.integers(0, 50, 2_000)})
+    frame, few = in_spark(table, "two hundred", 200), in_spark(table, "three")
+    asked: list[Any] = []
+
+    def noted(states: Any) -> dict[int, object]:
+        asked.append(states)
+        return by_place(states)
+
+    monkeypatch.setattr(merging, "by_place", noted)
+    monkeypatch.setattr(spark_sums, "FEW", 0)
+    here = read_moments(few)
+    assert len(asked) == 1  # small states come at once
+    monkeypatch.setattr(merging, "SMALL", 10)
+    by_workers, wanted = read_moments(frame), read_moments(table)
+    assert len(asked) == 3
+    assert 0 < len(by_place(asked[2])) <= merging.AT_ONCE
+    for found in (here, by_workers):
+        assert (found.n, found.kinds) == (wanted.n, wanted.kinds)
+        np.testing.assert_allclose(found.cov, wanted.cov, rtol=1e-13)
+    with pytest.raises(DataError, match="column 'b' holds an infinite value"):
+        read_moments(few.selectExpr("a", "case when a > 3 then double('infinity') else b end as b"))
+
+
 # -- columns back ------------------------------------------------------------------------------------
 
 
@@ -265,12 +316,25 @@ def fails_once(marker: str, batches: Iterable[Any]) -> Iterator[Any]:
 
 def test_a_task_that_fails_once_changes_no_digit(tmp_path: Path) -> None:
     frame = in_spark(the_table(), "whole")
-    names = ["x", "y", "z z", "share"]
     broken = frame.mapInArrow(partial(fails_once, str(tmp_path / "failed")), frame.schema)
-    found, wanted = read_patterns(broken, names), read_patterns(frame, names)
-    assert list(tmp_path.iterdir())  # it did fail
-    assert found.cov.tobytes() == wanted.cov.tobytes()
-    assert found.mean.tobytes() == wanted.mean.tobytes()
+
+    def failed() -> int:
+        """How many parts have failed since the last time."""
+        marks = list(tmp_path.iterdir())
+        for mark in marks:
+            mark.unlink()
+        return len(marks)
+
+    found, wanted = (ht.fit(GRAPH, x) for x in (broken, frame))
+    assert failed() > 0
+    assert found.moments.cov.tobytes() == wanted.moments.cov.tobytes()
+    assert found.moments.mean.tobytes() == wanted.moments.mean.tobytes()
+    robust = [fit.query("age ~> y", interval="robust") for fit in (found, wanted)]
+    assert failed() > 0
+    assert robust[0].interval == robust[1].interval
+    drawn = [replicates(fit) for fit in (found, wanted)]
+    assert failed() > 0
+    assert drawn[0] == drawn[1]
 
 
 def test_errors_are_ours() -> None:
@@ -316,6 +380,27 @@ except ht.DataError as error:
 """
 
 
+STOPPED_IN_THE_MIDDLE = """
+import threading, time
+import halftrek as ht
+from tests.data.sources.engine_tables import spark_session
+session = spark_session()
+session.range(1).count()
+
+def slow(batches):
+    for batch in batches:
+        time.sleep(60.0)
+        yield batch
+
+frame = session.range(9).selectExpr("id + 0.5 as a", "id * 0.25 as b").mapInArrow(slow, "a double, b double")
+threading.Timer(3.0, session.stop).start()
+try:
+    ht.fit("a -> b", frame)
+except ht.DataError as error:
+    print("OURS", error)
+"""
+
+
 def run_apart(code: str, *words: str, **environment: str) -> str:
     ours = ("SPARK_", "HALFTREK_SPARK", "PYSPARK_GATEWAY")  # of the session in this process; the other has its own
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
@@ -328,6 +413,10 @@ def run_apart(code: str, *words: str, **environment: str) -> str:
 
 def test_a_stopped_session() -> None:
     assert "OURS the Spark session is gone" in run_apart(STOPPED)
+    spark_session()  # sets JAVA_HOME, which the other process needs
+    said = run_apart(STOPPED_IN_THE_MIDDLE)
+    assert "OURS the Spark session is gone" in said
+    assert "Nothing was kept of what it had done" in said
 
 
 def test_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
