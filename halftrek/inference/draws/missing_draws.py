@@ -34,6 +34,7 @@ from halftrek.inference.draws.row_counts import row_counts
 from halftrek.inference.information.robust import (
     ByLabel,
     cluster_correction,
+    in_order,
     is_clustered,
     merged_by_label,
     rows_needed,
@@ -229,8 +230,10 @@ class _Units:
 def _cluster_units(fit: Fitted, like: Patterns) -> _Units:
     """What each cluster adds to each pattern, by one pass over the rows."""
     over = partial(_clusters_part, _products(like), like.observed)
-    sums, tally = gather(rows_needed(fit, "errors by cluster"), over, _both_by_label)
+    rows = rows_needed(fit, "errors by cluster")
+    sums, tally = gather(rows, over, _both_by_label)
     _refuse_other_rows(like, tally)
+    sums = in_order(sums) if are_elsewhere(rows) else sums
     some = np.flatnonzero(sums.values[:, 0] > 0.0)
     number: dict[Hashable, int] = {}
     cluster = np.array([number.setdefault(sums.labels[i][0], len(number)) for i in some], dtype=np.intp)

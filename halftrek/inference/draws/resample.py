@@ -23,6 +23,7 @@ from halftrek.inference.draws.row_counts import COUNTS, row_counts
 from halftrek.inference.information.robust import (
     ByLabel,
     cluster_correction,
+    in_order,
     labelled,
     merged_by_label,
     rows_needed,
@@ -207,7 +208,8 @@ def in_chunks(blocks: Iterator[RowBlock], size: int) -> Iterator[RowBlock]:
 
 def _units(rows: RowReader, products: Products, like: Moments) -> Floats:
     """Sums of the products over each cluster that has rows."""
-    sums = gather(rows, partial(_by_cluster, products), merged_by_label, like).values
+    found = gather(rows, partial(_by_cluster, products), merged_by_label, like)
+    sums = in_order(found).values if are_elsewhere(rows) else found.values
     return np.asarray(sums[sums[:, 0] > 0.0])
 
 
