@@ -43,7 +43,7 @@ How to read it:
   pandas and polars is one plain matrix product, in the table below. Their own memory is the table that was there
   before.
 - **DuckDB** keeps what it has read of its own tables, whoever asks, up to its `memory_limit`: the bare scan needs as
-  much memory as the sums do. With a limit of 200 megabytes both stay near it.
+  much memory as the sums do. With a limit of 200 megabytes it keeps to that, and the sums need some batches more.
 - **Parquet of 50 columns and more** is unpacked one row group at a time, one column after the other; memory holds two
   groups at most. Groups of more than 32 million numbers are read in pieces, for which a page of each column is open.
 - **Files of fewer columns** are read by DuckDB, which hands over batches of at most 65,536 rows; memory does not grow
