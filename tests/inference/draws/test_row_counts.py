@@ -32,9 +32,8 @@ def split_mix(word: int) -> int:
 def test_words_are_those_of_split_mix() -> None:
     step, seed = 0x9E3779B97F4A7C15, 77
     found = random_words(KEYS[:3], np.arange(4, dtype=np.uint64), seed)
-    for k, key in enumerate(KEYS[:3].tolist()):
-        start = split_mix(key ^ split_mix((seed + 1) * step % 2**64))
-        assert found[:, k].tolist() == [split_mix((start + (b + 1) * step) % 2**64) for b in range(4)]
+    starts = [split_mix(key ^ split_mix((seed + 1) * step % 2**64)) for key in KEYS[:3].tolist()]
+    assert found.tolist() == [[split_mix((start + (b + 1) * step) % 2**64) for start in starts] for b in range(4)]
 
 
 @pytest.mark.parametrize("mean", [1.0, 0.3, 7.0, 250.0, 9_999.0, 10_001.0, 3e6])
