@@ -71,8 +71,8 @@ test-lowest: $(LOWEST)/.ready-to-test page browser
 # The session of a process is either classic or Connect, so that each has a run of its own.
 test-spark4: $(SPARK4)/.ready-to-test
 	@java -version >/dev/null 2>&1 || { echo "pyspark 4 runs in the machine's Java, and none was found: install Java 17 or newer" >&2; exit 1; }
-	$(ONE_THREAD) $(SPARK4)/bin/python -m pytest -k Spark tests/data/sources/test_spark.py tests/data/sources/test_pushdown.py $(ARGS)
-	$(ONE_THREAD) HALFTREK_SPARK=connect $(SPARK4)/bin/python -m pytest -k Spark tests/data/sources/test_spark.py tests/data/sources/test_pushdown.py $(ARGS)
+	$(ONE_THREAD) $(SPARK4)/bin/python -m pytest -k Spark tests/data/sources/test_spark.py tests/data/sources/test_spark_draws.py tests/data/sources/test_pushdown.py $(ARGS)
+	$(ONE_THREAD) HALFTREK_SPARK=connect $(SPARK4)/bin/python -m pytest -k Spark tests/data/sources/test_spark.py tests/data/sources/test_spark_draws.py tests/data/sources/test_pushdown.py $(ARGS)
 
 test-extras: page | $(BIN)/python
 	$(PINNED) $(BIN)/python tests/extras/fresh.py $(ARGS)

@@ -209,7 +209,6 @@ def _part_of(
     categories: Categories,
     most: int,
     part: Source,
-    _: object,
 ) -> Accumulator:
     """In a worker: the sums of one part of the rows."""
     return _accumulated(coded(part, categories), names, weights, missing, None, most)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from halftrek.bottom.arrays import Array, Codes, Flags, Floats
 from halftrek.bottom.choices import Missing
@@ -20,13 +20,14 @@ from halftrek.data.columns.kinds import Coding
 from halftrek.data.moments import Moments
 from halftrek.data.read import opened_source
 from halftrek.data.sources.sending import Spent, own_copy, sendable
-from halftrek.data.sources.source import Source
+from halftrek.data.sources.source import KEY, TIMES, Source
 from halftrek.data.sources.streams import read_once
-from halftrek.data.summing.accumulate import as_table, rows_in
+from halftrek.data.summing.accumulate import Block, as_table, rows_in
 from halftrek.data.weights import RowWeights, checked_weights, refuse_other_length
 from halftrek.errors import DataError
 
 BLOCK = 65_536  # rows in a block, whatever the source: draws from blocks must not depend on how a file was cut
+BESIDE = ("weights", "cluster", "group", "key", "times")  # what a block has besides values
 SAME = 1e-9  # share of a column's size by which the mean of the same rows may move by rounding
 
 
@@ -34,21 +35,24 @@ SAME = 1e-9  # share of a column's size by which the mean of the same rows may m
 class RowBlock(Portable):
     """Some rows: values in the order of the reader's names, weights, and the numbers of each row's cluster and group.
 
-    Weights are numbers of rows; sampling weights have the mean one over the rows of the fit.
+    Weights are numbers of rows; sampling weights have the mean one over the rows of the fit. Rows of a table that has
+    each row once have a ``key`` made of their entries, and the number of ``times`` that they occur.
     """
 
     values: Floats
     weights: Floats | None = None
     cluster: Codes | None = None
     group: Codes | None = None
+    key: NDArray[np.uint64] | None = None
+    times: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.values)
 
     def take(self, some: slice | Flags) -> RowBlock:
         """Some of the rows."""
-        beside = (None if part is None else part[some] for part in (self.weights, self.cluster, self.group))
-        return RowBlock(self.values[some], *beside)
+        beside = {name: part[some] for name in BESIDE if (part := getattr(self, name)) is not None}
+        return RowBlock(self.values[some], **beside)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +64,8 @@ class RowReader(Portable):
     are more than ``names``: a hole in any of them drops the row, with ``missing="own"`` only one in ``names``.
     ``sampling`` is None where weights count rows; where they are sampling weights it is the mean that they are divided
     by. ``categories`` are columns read as indicators. ``by`` says the group of a row as ``cluster`` says its cluster:
-    one column (or one entry for each row), or several, whose combinations are the groups.
+    one column (or one entry for each row), or several, whose combinations are the groups. The rows of a ``keyed``
+    source are each there once, with columns for their key and how often they occur.
     """
 
     source: Any
@@ -72,6 +77,7 @@ class RowReader(Portable):
     sampling: float | None = None
     categories: Categories = ()
     by: tuple[str | ArrayLike, ...] = ()
+    keyed: bool = False
 
     def __getstate__(self) -> dict[str, object]:
         """What goes into another process: the rows too, unless they hang on something that stays, as a connection."""
@@ -151,7 +157,7 @@ class RowReader(Portable):
             source.usable(columns)
             numbered = [self._numbered(given, source, "group") for given in self.by]
             extra = [v for v in (self.weights, self._numbered(self.cluster, source), *numbered) if isinstance(v, str)]
-            read = tuple(dict.fromkeys((*columns, *extra)))
+            read = tuple(dict.fromkeys((*columns, *extra, *((KEY, TIMES) if self.keyed else ()))))
             at = [columns.index(v) for v in self.names]
             weights = _Weights(self.weights, read, self.sampling)
             clusters = None if self.cluster is None else self._clusters(self.cluster, read, columns, codes=known)
@@ -166,6 +172,7 @@ class RowReader(Portable):
                     weights.take(table, done, rows),
                     clusters.take(block, done, rows) if clusters is not None else None,
                     groups.take(block, done, rows) if groups is not None else None,
+                    *(_key_and_times(block, read) if self.keyed else ()),
                 )
                 yield _used(part, self.missing, at)
                 done += rows
@@ -228,6 +235,11 @@ def row_reader(
 # -- pieces of rows ------------------------------------------------------------------------------
 
 
+def _key_and_times(block: Block, read: tuple[str, ...]) -> tuple[NDArray[np.uint64], Floats]:
+    key, times = (block[:, k] if isinstance(block, np.ndarray) else block[k] for k in map(read.index, (KEY, TIMES)))
+    return key.astype(np.int64).view(np.uint64), times.astype(np.float64)
+
+
 def _used(block: RowBlock, missing: str, at: list[int]) -> RowBlock:
     """Without rows of no weight and, unless holes are wanted, without rows with holes."""
     keep = np.ones(len(block), dtype=bool) if block.weights is None else block.weights != 0.0
@@ -260,7 +272,7 @@ def _joined(parts: list[RowBlock]) -> RowBlock:
     if len(parts) == 1:
         return parts[0]
     beside = []
-    for name in ("weights", "cluster", "group"):
+    for name in BESIDE:
         found = [piece for part in parts if (piece := getattr(part, name)) is not None]
         beside.append(np.concatenate(found) if found else None)
     return RowBlock(np.concatenate([part.values for part in parts]), *beside)
@@ -306,9 +318,10 @@ class Tally:
         self._n, self._sums, self._holes = 0.0, np.zeros(p), False
 
     def add(self, block: RowBlock) -> None:
-        self._n += len(block) if block.weights is None else float(block.weights.sum())
-        ones = np.ones(len(block)) if block.weights is None else block.weights
-        self._sums += ones @ block.values
+        weights = np.ones(len(block)) if block.weights is None else block.weights
+        weights = weights if block.times is None else weights * block.times
+        self._n += float(weights.sum())
+        self._sums += weights @ block.values
 
     def merge(self, other: Tally) -> None:
         self._n += other._n

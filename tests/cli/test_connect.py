@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sqlite3
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +124,30 @@ def test_a_connection_that_is_lost_leaves_nothing_behind(
     assert "cannot be read: terminating connection" in said
     assert "check the query and the connection" in said
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_is_stopped_leaves_nothing_behind(tmp_path: Path, capsys: Capture) -> None:
+    """It is told to stop at once while it works on the query."""
+    import psycopg
+    from pgserver.postgres_server import get_server
+
+    place, saved = tmp_path / "server", tmp_path / "fit.json"
+    address = str(get_server(place, cleanup_mode=None).get_uri())
+    with psycopg.connect(address) as connection:
+        connection.execute("create table rows as select random() as a, random() as b from generate_series(1, 3000)")
+    postmaster = int((place / "postmaster.pid").read_text().split()[0])
+    slow = "select a, b + (pg_sleep(0.01)::text = 'x')::int as b from rows"  # half a minute
+    timer = threading.Timer(2.0, os.kill, (postmaster, signal.SIGQUIT))
+    timer.start()
+    try:
+        code = main(["fit", "a -> b", "--sql", slow, "--connect", address, "--save", str(saved)])
+    finally:
+        timer.join()
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert "cannot be read: " in err
+    assert "check the query and the connection, and run it again" in err
+    assert not saved.exists()
 
 
 SECRETS = (

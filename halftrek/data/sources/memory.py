@@ -126,10 +126,13 @@ def from_frame(frame: Any) -> Source | None:
     }
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
-        columns = [table.get_column(v) if v in texts else _in_place(table.get_column(v)) for v in wanted]
-        for start, stop in pairwise(_cuts(table)):
-            parts = [column[start:stop] for column in columns]
-            yield [objects(x.to_list()) if v in texts else _floats(x) for v, x in zip(wanted, parts, strict=True)]
+        ends = _ends(table)
+        for first, last in pairwise(ends):
+            some = table if len(ends) == 2 else table[first:last]
+            columns = [some.get_column(v) if v in texts else _in_place(some.get_column(v)) for v in wanted]
+            for start in range(0, last - first, PIECE):
+                parts = [column[start : start + PIECE] for column in columns]
+                yield [objects(x.to_list()) if v in texts else _floats(x) for v, x in zip(wanted, parts, strict=True)]
 
     def entries(name: str) -> Iterator[Array]:
         column = table.get_column(name)
@@ -140,15 +143,14 @@ def from_frame(frame: Any) -> Source | None:
     return Source(labels or tuple(table.columns), blocks, refused, len(table), entries, texts, truths)
 
 
-def _cuts(table: nw.DataFrame[IntoDataFrame]) -> list[int]:
-    """Where to cut the rows of a frame; polars copies what lies in two of its chunks, so that long ones end a piece."""
-    grid = {*range(0, len(table), PIECE), len(table)}
+def _ends(table: nw.DataFrame[IntoDataFrame]) -> list[int]:
+    """Where parts of a frame end whose columns each lie in one place: long chunks of polars, else the whole frame."""
     native = cast("pl.DataFrame", table.to_native())
     if type(native).__module__.partition(".")[0] == "polars" and native.width:  # it is one indeed
-        ends = np.cumsum(native.to_series(0).chunk_lengths()).tolist()
+        ends: list[int] = np.cumsum([0, *native.to_series(0).chunk_lengths()]).tolist()
         if len(ends) * PIECE <= 4 * len(table):
-            grid |= set(ends)
-    return sorted(grid)
+            return ends
+    return [0, len(table)]
 
 
 def from_polars_lazy(frame: object) -> Source | None:

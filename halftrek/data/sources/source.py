@@ -16,7 +16,7 @@ from halftrek.errors import DataError
 
 Numeric = ("int", "uint", "float", "double", "decimal", "halffloat", "bool")  # openings of Arrow's type names
 Textual = ("string", "large_string", "string_view", "dictionary<values=string", "dictionary<values=large_string")
-
+KEY, TIMES = "key of the row", "times that it occurs"  # columns of a table that has each row once
 
 State = TypeVar("State")
 
@@ -27,12 +27,12 @@ class Spread(Protocol):
     def __call__(
         self,
         columns: tuple[str, ...],
-        work: Callable[[Source, tuple[int, ...]], State],
+        work: Callable[[Source], State],
         merge: Callable[[State, State], State],
         together: tuple[str, ...] = (),
         /,
     ) -> State | None:
-        """What came of all parts, None if there are none; ``work`` is told where its part lies, by numbers.
+        """What came of all parts, None if there are none.
 
         Rows that have the same entries in the columns ``together`` are best in one part.
         """
@@ -49,8 +49,9 @@ class Source:
     An engine that makes sums itself does so by ``sums``, of up to ``widest`` columns (None where it would rather have
     its workers do it); ``values(name, most)`` are some of a column's distinct entries. An engine whose workers run
     Python lets them work on ``parts`` of the rows. ``where(labels)`` is a table of the rows that have these entries,
-    still with the engine; ``added(made, like)`` is its table with more columns, which its workers make of some rows at
-    a time when they are asked for (``like`` has their names and kinds).
+    still with the engine, ``counted(names)`` one that has each row of these columns once, with a whole number made of
+    its entries (``KEY``) and how often it occurs (``TIMES``); ``added(made, like)`` is its table with more columns,
+    which its workers make of some rows at a time when they are asked for (``like`` has their names and kinds).
     """
 
     columns: tuple[str, ...]
@@ -66,6 +67,7 @@ class Source:
     widest: int = 0
     parts: Spread | None = None
     where: Callable[[Mapping[str, object]], object] | None = None
+    counted: Callable[[tuple[str, ...]], object] | None = None
     added: Callable[[Callable[[Source], Columns], Columns], Frame] | None = None
 
     def usable(self, names: Sequence[str] | None, besides: str | None = None) -> tuple[str, ...]:

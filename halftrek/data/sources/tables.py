@@ -102,7 +102,7 @@ def _left_there(opened: Source, names: tuple[str, ...], categories: Categories) 
     return Table(names, values, opened.columns, add)
 
 
-def _holes_of(names: tuple[str, ...], categories: Categories, part: Source, _: object) -> frozenset[bytes]:
+def _holes_of(names: tuple[str, ...], categories: Categories, part: Source) -> frozenset[bytes]:
     """In a worker: which values are missing together."""
     holes = np.isnan(_table_of(coded(part, categories), names).values)
     return frozenset(line.tobytes() for line in np.unique(holes, axis=0))

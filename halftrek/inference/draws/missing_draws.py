@@ -17,12 +17,11 @@ from halftrek.bottom.choices import Redraw
 from halftrek.data import Patterns, RowBlock, RowPart, gather
 from halftrek.data.missing.gather import grouped
 from halftrek.data.missing.stack import Stack
-from halftrek.data.summing.passes import are_elsewhere
+from halftrek.data.summing.passes import are_elsewhere, keyed
 from halftrek.errors import DataError
 from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import patterns_behind
 from halftrek.inference.draws.resample import (
-    COUNTS,
     HELD,
     NUMBERS,
     SENT,
@@ -31,9 +30,11 @@ from halftrek.inference.draws.resample import (
     in_chunks,
     product,
 )
+from halftrek.inference.draws.row_counts import row_counts
 from halftrek.inference.information.robust import (
     ByLabel,
     cluster_correction,
+    in_order,
     is_clustered,
     merged_by_label,
     rows_needed,
@@ -44,8 +45,7 @@ STACKED = 1_000_000  # numbers in the matrices of replicates that are refitted t
 MANY = 500  # patterns in a chunk of rows from which on they are added up all at once
 SAME = 1e-9  # share of a column's size by which the mean of the same rows may move by rounding
 
-Counter = Callable[[RowBlock], Iterator[tuple[int, Floats]]]
-Drawing = Callable[[RowPart], Counter]  # how often rows that lie together are drawn
+Drawing = Callable[[RowBlock], Iterator[tuple[int, Floats]]]  # how often each of some rows is drawn
 
 
 def draw_patterns(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -> Iterator[Patterns]:
@@ -120,7 +120,8 @@ def _products(like: Patterns) -> Products:
 def _from_rows(fit: Fitted, like: Patterns, replicates: int, drawing: Drawing) -> Floats:
     """The sums of products of each replicate over the rows of each pattern, by one pass over the rows."""
     over = partial(_drawn_part, _products(like), like.observed, replicates, drawing)
-    found = gather(rows_needed(fit, 'interval="bootstrap"'), over, _both)
+    rows = rows_needed(fit, 'interval="bootstrap"')
+    found = gather(keyed(rows) if are_elsewhere(rows) else rows, over, _both)
     _refuse_other_rows(like, found[1])
     return found[0]
 
@@ -132,14 +133,14 @@ def _drawn_part(
     from scipy.sparse import csr_array
 
     sums = np.zeros((replicates, len(observed), products.width))
-    counts, tally = drawing(part), np.zeros(1 + 2 * observed.shape[1])
+    tally = np.zeros(1 + 2 * observed.shape[1])
     for chunk, values, parts in _pieces(products, observed, part, tally):
         many = len(parts) > MANY  # a product for each would cost more than to add up all
         if many:
             order = np.concatenate([rows for _, rows in parts])
             ends = np.cumsum([0, *(len(rows) for _, rows in parts)])
             values, found = values[order], [k for k, _ in parts]
-        for first, count in counts(chunk):
+        for first, count in drawing(chunk):
             if many:
                 for b, times in enumerate(count[:, order]):
                     sums[first + b, found] += csr_array((times, np.arange(len(times)), ends)) @ values
@@ -164,6 +165,7 @@ def _pieces(
         if not len(rows):
             continue
         weight = np.ones(len(rows)) if rows.weights is None else rows.weights
+        weight = weight if rows.times is None else weight * rows.times
         tally[0] += weight.sum()
         tally[1 : p + 1] += weight @ ~np.isnan(rows.values)
         tally[p + 1 :] += weight @ np.nan_to_num(rows.values)
@@ -203,26 +205,13 @@ def _one_by_one(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Gen
         for first, count in draw_counts(len(chunk), chances, taken, rng):
             yield first, count * chunk.weights if sampling and chunk.weights is not None else count
 
-    return lambda _: counts
+    return counts
 
 
 def _poisson_there(fit: Fitted, replicates: int, rng: np.random.Generator) -> Drawing:
-    """As often as a row is drawn among very many rows; its draws depend on where it lies, so that none must be sent."""
+    """As often as a row is drawn among very many rows; its draws are made of its key, so that none must be sent."""
     sampling = fit.rows is not None and fit.rows.sampling is not None
-    return partial(_poisson, int(rng.integers(2**63)), replicates, sampling)
-
-
-def _poisson(seed: int, replicates: int, sampling: bool, part: RowPart) -> Counter:
-    rng = np.random.default_rng([seed, *part.place])
-
-    def counts(chunk: RowBlock) -> Iterator[tuple[int, Floats]]:
-        step = max(1, COUNTS // len(chunk))
-        chances = np.ones(len(chunk)) if sampling or chunk.weights is None else chunk.weights
-        for first in range(0, replicates, step):
-            count = rng.poisson(chances, size=(min(step, replicates - first), len(chunk))).astype(float)
-            yield first, count * chunk.weights if sampling and chunk.weights is not None else count
-
-    return counts
+    return partial(row_counts, replicates=replicates, seed=int(rng.integers(2**63)), sampling=sampling)
 
 
 # -- whole clusters ----------------------------------------------------------------------------------
@@ -241,8 +230,10 @@ class _Units:
 def _cluster_units(fit: Fitted, like: Patterns) -> _Units:
     """What each cluster adds to each pattern, by one pass over the rows."""
     over = partial(_clusters_part, _products(like), like.observed)
-    sums, tally = gather(rows_needed(fit, "errors by cluster"), over, _both_by_label)
+    rows = rows_needed(fit, "errors by cluster")
+    sums, tally = gather(rows, over, _both_by_label)
     _refuse_other_rows(like, tally)
+    sums = in_order(sums) if are_elsewhere(rows) else sums
     some = np.flatnonzero(sums.values[:, 0] > 0.0)
     number: dict[Hashable, int] = {}
     cluster = np.array([number.setdefault(sums.labels[i][0], len(number)) for i in some], dtype=np.intp)

@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from halftrek.bottom.arrays import Codes, Floats, Ints
 from halftrek.data import Moments, RowBlock, RowPart, RowReader, gather
-from halftrek.data.summing.passes import are_elsewhere
+from halftrek.data.summing.passes import are_elsewhere, keyed
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
+from halftrek.inference.draws.row_counts import COUNTS, row_counts
 from halftrek.inference.information.robust import (
     ByLabel,
     cluster_correction,
+    in_order,
     labelled,
     merged_by_label,
     rows_needed,
@@ -31,7 +33,6 @@ from halftrek.inference.information.robust import (
 Progress = Callable[[int, int], None]
 
 NUMBERS = 4_000_000  # products of columns that are held at a time
-COUNTS = 400_000  # counts that are held at a time: few enough to stay in the cache until they are multiplied
 EDGE = 64  # of the cubes that products are cut into: 64³ multiplications, up to which BLAS starts no threads ...
 WIDE = 400  # ... unless the table has more columns
 COVARIANCES = 5_000_000  # numbers in the covariances of replicates that are fitted at a time
@@ -202,13 +203,13 @@ def in_chunks(blocks: Iterator[RowBlock], size: int) -> Iterator[RowBlock]:
     for block in blocks:
         for start in range(0, len(block), size):
             part = slice(start, start + size)
-            weights = None if block.weights is None else block.weights[part]
-            yield RowBlock(block.values[part], weights, None if block.cluster is None else block.cluster[part])
+            yield block.take(part)
 
 
 def _units(rows: RowReader, products: Products, like: Moments) -> Floats:
     """Sums of the products over each cluster that has rows."""
-    sums = gather(rows, partial(_by_cluster, products), merged_by_label, like).values
+    found = gather(rows, partial(_by_cluster, products), merged_by_label, like)
+    sums = in_order(found).values if are_elsewhere(rows) else found.values
     return np.asarray(sums[sums[:, 0] > 0.0])
 
 
@@ -224,21 +225,16 @@ def _by_cluster(products: Products, part: RowPart) -> ByLabel:
 def _drawn_there(fit: Fitted, rows: RowReader, products: Products, replicates: int, seed: int) -> Drawn:
     """Replicates where the rows lie: how often a row is drawn is Poisson, as it nearly is among very many rows."""
     over = partial(_poisson, products, replicates, seed, rows.sampling is not None)
-    return products.moments(gather(rows, over, operator.add, fit.moments))
+    return products.moments(gather(keyed(rows), over, operator.add, fit.moments))
 
 
 def _poisson(products: Products, replicates: int, seed: int, sampling: bool, part: RowPart) -> Floats:
-    """The sums of each replicate over rows that lie together; where they lie is part of the seed."""
-    rng = np.random.default_rng([seed, *part.place])
+    """The sums of each replicate over rows that lie together."""
     sums = np.zeros((replicates, products.width))
     for chunk in in_chunks(part.blocks, NUMBERS // products.width):
-        values, weights = _weighted(products.of(chunk), chunk.weights, sampling=sampling)
-        step = max(1, COUNTS // len(values))
-        for start in range(0, replicates, step):
-            some = slice(start, min(start + step, replicates))
-            chances = np.ones(len(values)) if weights is None else weights
-            counts = rng.poisson(chances, size=(some.stop - start, len(values))).astype(float)
-            sums[some] += product(counts, values)
+        values = products.of(chunk)
+        for start, counts in row_counts(chunk, replicates, seed, sampling=sampling):
+            sums[start : start + len(counts)] += product(counts, values)
     return sums
 
 

@@ -182,6 +182,12 @@ def merged_by_label(ours: ByLabel, theirs: ByLabel) -> ByLabel:
     return ByLabel(tuple(place), values)
 
 
+def in_order(sums: ByLabel) -> ByLabel:
+    """The sums by the order of their labels: where an engine has the rows, that of their appearance is an accident."""
+    order = sorted(range(len(sums.labels)), key=lambda k: (type(sums.labels[k]).__name__, str(sums.labels[k])))
+    return ByLabel(tuple(sums.labels[k] for k in order), sums.values[order])
+
+
 def _by_cluster(added: Added, wide: int, part: RowPart) -> ByLabel:
     sums = np.zeros((0, 1 + wide))
     for block in part.blocks:

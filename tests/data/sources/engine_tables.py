@@ -174,3 +174,13 @@ ENGINES: dict[str, Callable[[], Any]] = {
 def table_in(engine: str) -> Any:
     """The table as the engine holds it."""
     return ENGINES[engine]()
+
+
+def in_spark(table: pl.DataFrame, name: str, parts: int = 3) -> Any:
+    """The table as files of which each is a partition, in the order of its rows."""
+    path = folder() / f"{name}.parquet"
+    path.mkdir(exist_ok=True)
+    step = -(-len(table) // parts)
+    for k in range(parts):
+        table[k * step : (k + 1) * step].write_parquet(path / f"{k}.parquet")
+    return spark_session().read.option("maxPartitionBytes", "1").parquet(str(path))

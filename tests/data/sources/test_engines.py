@@ -63,6 +63,22 @@ def test_errors_are_ours(data: Any, message: str, cause: bool) -> None:
         ht.fit("a -> b", data)
 
 
+def test_a_connection_that_is_closed_in_the_middle() -> None:
+    """DuckDB ends a reading that has begun; what would be wrong are the moments of some of the rows."""
+    connection = duckdb.connect()
+    connection.execute("create table rows as select i::double a, (i * i)::double b from range(2_000_000) t(i)")
+    seen: list[int] = []
+
+    def close(done: int, _: int | None) -> None:
+        seen.append(done)
+        connection.close()
+
+    found = read_moments(connection.table("rows"), progress=close)
+    assert 0 < seen[0] < seen[-1] == 2_000_000
+    assert found.n == 2_000_000
+    assert found.mean[0] == pytest.approx(1_999_999 / 2, rel=1e-14)
+
+
 @pytest.mark.parametrize("names", [5, [5], [["a"]], ["a", None]])
 def test_names_that_are_no_texts(names: Any) -> None:
     with pytest.raises(DataError, match=r"names .*not"):

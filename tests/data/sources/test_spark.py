@@ -6,8 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,22 +27,12 @@ from halftrek.data.sources.spark.jobs import about_spark
 from halftrek.data.sources.spark.session import spark_table
 from halftrek.data.summing.sums import Column, Request
 from halftrek.errors import DataError
-from tests.data.sources.engine_tables import by_connect, folder, spark_session, table_in, the_table
+from tests.data.sources.engine_tables import by_connect, folder, in_spark, spark_session, table_in, the_table
 from tests.project.pages import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore::Warning")  # those of Spark; ours are tested elsewhere
 
 GRAPH = 'age -> y; age -> smokes; smokes -> y; y -> "z z"; smokes <-> "z z"'
-
-
-def in_spark(table: pl.DataFrame, name: str, parts: int = 3) -> Any:
-    """The table as files of which each is a partition, in the order of its rows."""
-    path = folder() / f"{name}.parquet"
-    path.mkdir(exist_ok=True)
-    step = -(-len(table) // parts)
-    for k in range(parts):
-        table[k * step : (k + 1) * step].write_parquet(path / f"{k}.parquet")
-    return spark_session().read.option("maxPartitionBytes", "1").parquet(str(path))
 
 
 @cache
@@ -144,7 +134,7 @@ def test_too_many_patterns_are_bounded_with_a_word(monkeypatch: pytest.MonkeyPat
     assert "too many patterns of missing values to keep them all" in found.sentence
 
 
-# -- groups, clusters, draws -------------------------------------------------------------------------
+# -- groups -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("columns", [2, 13], ids=["expressions", "workers"])
@@ -162,25 +152,6 @@ def test_a_hundred_thousand_groups(columns: int) -> None:
     assert (found.n == wanted.n).all()
     np.testing.assert_allclose(found.cov, wanted.cov, atol=1e-12)
     np.testing.assert_allclose(found.mean, wanted.mean, atol=1e-12)
-
-
-@pytest.mark.parametrize("given", [{}, {"missing": "drop"}], ids=["missing values", "complete rows"])
-def test_jackknife_over_clusters(given: dict[str, Any]) -> None:
-    asked = {"cluster": "clinic", "sampling_weights": "share", **given}
-    found, wanted = (
-        ht.fit(GRAPH, x, **asked).query("age ~> y", interval="jackknife") for x in (table_in("Spark"), the_table())
-    )
-    assert np.abs(np.array([found.se, *found.interval]) - [wanted.se, *wanted.interval]).max() < 1e-8
-    again = ht.fit(GRAPH, table_in("Spark"), **asked).query("age ~> y", interval="bootstrap", replicates=200)
-    assert again.se == pytest.approx(wanted.se, rel=0.25)
-
-
-def test_bootstrap_with_missing_values() -> None:
-    fits = [ht.fit(GRAPH, x) for x in (table_in("Spark"), the_table())]
-    found, wanted = (fit.query("age ~> y", interval="bootstrap", replicates=400, random_state=1) for fit in fits)
-    assert found.se == pytest.approx(wanted.se, rel=0.15)  # other draws of the same spread
-    again = ht.fit(GRAPH, table_in("Spark")).query("age ~> y", interval="bootstrap", replicates=400, random_state=1)
-    assert again.interval == found.interval
 
 
 # -- columns back ------------------------------------------------------------------------------------
@@ -249,30 +220,6 @@ def test_no_row_comes_here(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- what goes wrong ---------------------------------------------------------------------------------
 
 
-def fails_once(marker: str, batches: Iterable[Any]) -> Iterator[Any]:
-    """In a worker: the first attempt at a part of the rows breaks in its middle."""
-    from pyspark import TaskContext
-
-    for k, batch in enumerate(batches):
-        task = TaskContext.get()
-        place = f"{marker}-{0 if task is None else task.partitionId()}"
-        if k == 0 and not Path(place).exists():
-            Path(place).touch()
-            yield batch
-            raise RuntimeError("this worker is lost")
-        yield batch
-
-
-def test_a_task_that_fails_once_changes_no_digit(tmp_path: Path) -> None:
-    frame = in_spark(the_table(), "whole")
-    names = ["x", "y", "z z", "share"]
-    broken = frame.mapInArrow(partial(fails_once, str(tmp_path / "failed")), frame.schema)
-    found, wanted = read_patterns(broken, names), read_patterns(frame, names)
-    assert list(tmp_path.iterdir())  # it did fail
-    assert found.cov.tobytes() == wanted.cov.tobytes()
-    assert found.mean.tobytes() == wanted.mean.tobytes()
-
-
 def test_errors_are_ours() -> None:
     frame = table_in("Spark")
     with pytest.raises(DataError, match=r"the Spark frame cannot be read: .*ZERO.*; check its query"):
@@ -316,6 +263,27 @@ except ht.DataError as error:
 """
 
 
+STOPPED_IN_THE_MIDDLE = """
+import threading, time
+import halftrek as ht
+from tests.data.sources.engine_tables import spark_session
+session = spark_session()
+session.range(1).count()
+
+def slow(batches):
+    for batch in batches:
+        time.sleep(60.0)
+        yield batch
+
+frame = session.range(9).selectExpr("id + 0.5 as a", "id * 0.25 as b").mapInArrow(slow, "a double, b double")
+threading.Timer(3.0, session.stop).start()
+try:
+    ht.fit("a -> b", frame)
+except ht.DataError as error:
+    print("OURS", error)
+"""
+
+
 def run_apart(code: str, *words: str, **environment: str) -> str:
     ours = ("SPARK_", "HALFTREK_SPARK", "PYSPARK_GATEWAY")  # of the session in this process; the other has its own
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
@@ -328,6 +296,10 @@ def run_apart(code: str, *words: str, **environment: str) -> str:
 
 def test_a_stopped_session() -> None:
     assert "OURS the Spark session is gone" in run_apart(STOPPED)
+    spark_session()  # sets JAVA_HOME, which the other process needs
+    said = run_apart(STOPPED_IN_THE_MIDDLE)
+    assert "OURS the Spark session is gone" in said
+    assert "Nothing was kept of what it had done" in said
 
 
 def test_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

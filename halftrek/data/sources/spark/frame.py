@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import partial
@@ -12,10 +11,11 @@ from halftrek.bottom.frames import Columns, Frame
 from halftrek.data.columns.kinds import truth
 from halftrek.data.sources.guard import in_our_words
 from halftrek.data.sources.memory import from_batches
-from halftrek.data.sources.source import Source, State
+from halftrek.data.sources.source import KEY, TIMES, Source, State
 from halftrek.data.sources.spark.columns import with_columns
-from halftrek.data.sources.spark.jobs import about_spark, fetched
-from halftrek.data.sources.spark.sums import FEW_BY_GROUP, quick_sums, quoted
+from halftrek.data.sources.spark.jobs import STATES, about_spark, as_row, fetched, own_place
+from halftrek.data.sources.spark.merging import merged
+from halftrek.data.sources.spark.sums import FEW_BY_GROUP, expression, quick_sums, quoted
 from halftrek.data.summing.sums import Request, Sums
 from halftrek.errors import DataError, HalftrekError
 
@@ -59,7 +59,7 @@ def from_spark(frame: object) -> Source:
     def values(name: str, most: int) -> list[Hashable]:
         with in_our_words(about_spark):
             some = frame.selectExpr(f"{quoted(name)} as v").distinct().limit(most)
-            parts = fetched(some.mapInArrow(_packed, "place long, state binary"))
+            parts = fetched(some.mapInArrow(_packed, STATES))
             found = [x for part in parts for x in cast("list[Hashable]", part)]
             return sorted(found, key=lambda x: (x is None, str(x)))
 
@@ -69,14 +69,31 @@ def from_spark(frame: object) -> Source:
             found = found.filter(frame[quoted(v)].eqNullSafe(label))  # type: ignore[arg-type]
         return found
 
+    def counted(names: tuple[str, ...]) -> object:
+        with in_our_words(about_spark):
+            return _counted(frame, names)
+
     def added(made: Callable[[Source], Columns], like: Columns) -> Frame:
         with in_our_words(about_spark):
             return with_columns(frame, made, like)
 
     return Source(
         columns, _no_rows, refused, labels=_no_rows, texts=texts, codings=truths, values=values, sums=sums,
-        widest=FEW_BY_GROUP, parts=in_our_words(about_spark)(partial(_spread, frame)), where=chosen, added=added,
+        widest=FEW_BY_GROUP, parts=in_our_words(about_spark)(partial(_spread, frame)), where=chosen,
+        counted=counted, added=added,
     )  # fmt: skip
+
+
+def _counted(frame: DataFrame, names: tuple[str, ...]) -> DataFrame:
+    """Each row once, with its key and how often it occurs; in one order, so that sums of a part end on one digit.
+
+    A hash passes over nulls, so that what is null is told to it besides.
+    """
+    own = [quoted(v) for v in names]
+    once = frame.selectExpr(*own).groupBy(*own).agg(expression(frame, f"count(1) as {quoted(TIMES)}"))
+    marks = ", ".join(f"isnull({v}), {v}" for v in own)
+    found = once.selectExpr(*own, f"xxhash64({marks}) as {quoted(KEY)}", quoted(TIMES))
+    return found.sortWithinPartitions(quoted(KEY))
 
 
 def _no_rows(_: object) -> Iterator[Never]:
@@ -90,13 +107,13 @@ def _no_rows(_: object) -> Iterator[Never]:
 def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """In a worker: the entries of a small column, as one row."""
     entries = [x for batch in batches for x in batch.column(0).to_pylist()]
-    yield from _as_row(0, entries)
+    yield as_row(0, entries)
 
 
 def _spread(
     frame: DataFrame,
     columns: tuple[str, ...],
-    work: Callable[[Source, tuple[int, ...]], State],
+    work: Callable[[Source], State],
     merge: Callable[[State, State], State],
     together: tuple[str, ...] = (),
 ) -> State | None:
@@ -108,35 +125,28 @@ def _spread(
     chosen = frame.select(*(frame[quoted(v)] for v in columns))
     if together:
         chosen = chosen.repartition(*(chosen[quoted(v)] for v in together))
-    found: State | None = None
-    for part in fetched(chosen.mapInArrow(partial(_on_batches, work, merge), "place long, state binary")):
-        state = cast("State", part)
-        found = state if found is None else merge(found, state)
-    return found
+    return merged(chosen.mapInArrow(partial(_on_batches, work, merge), STATES), merge)
 
 
 def _on_batches(
-    work: Callable[[Source, tuple[int, ...]], State],
+    work: Callable[[Source], State],
     merge: Callable[[State, State], State],
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """In a worker: the state of one partition, as one row; an error of ours is sent as it is, not as Spark tells it."""
-    from pyspark import TaskContext
-
-    task = TaskContext.get()
-    place = 0 if task is None else task.partitionId()
+    place = own_place()
     state: State | None = None
     try:
-        for k, some in enumerate(_together(batches)):
-            more = work(from_batches(some[0].schema, some), (place, k))
+        for some in _together(batches):
+            more = work(from_batches(some[0].schema, some))
             state = more if state is None else merge(state, more)
     except HalftrekError as error:
-        yield from _as_row(place, _without_places(error))
+        yield as_row(place, _without_places(error))
         for _ in batches:  # Spark wants its rows to be taken
             pass
         return
     if state is not None:
-        yield from _as_row(place, state)
+        yield as_row(place, state)
 
 
 def _without_places(error: HalftrekError) -> HalftrekError:
@@ -144,14 +154,6 @@ def _without_places(error: HalftrekError) -> HalftrekError:
     if type(error) is not DataError:
         return error
     return DataError(re.sub(r" in row \d+", " in some rows", re.sub(r" \(row \d+\)", "", str(error))))
-
-
-def _as_row(place: int, state: object) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    yield pa.record_batch(
-        {"place": pa.array([place], pa.int64()), "state": pa.array([pickle.dumps(state)], pa.binary())}
-    )
 
 
 def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:

@@ -13,9 +13,11 @@ from halftrek.data.sources.guard import first_line, interruptible
 from halftrek.errors import DataError, HalftrekError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark import StatusTracker
     from pyspark.sql import DataFrame, Row
 
+STATES = "place long, state binary"  # what workers send: where a state is from, and what it is, pickled
 TICK = 0.3  # seconds between two looks at how far a job is
 
 _LOST = ("stopped", "closed", "connection refused", "session_not_found", "session not found", "invalid_handle",
@@ -29,20 +31,39 @@ class _Stage(Protocol):
     num_completed_tasks: int
 
 
-def fetched(frame: DataFrame) -> Iterator[object]:
-    """What workers have sent, one state for each row of the frame, in the order of their places.
+def own_place() -> int:
+    """In a worker: the number of its part of the rows."""
+    from pyspark import TaskContext
 
-    All rows have arrived before the first state is given, so that a connection that is lost leaves nothing half done.
+    task = TaskContext.get()
+    return 0 if task is None else task.partitionId()
+
+
+def as_row(place: int, state: object) -> pa.RecordBatch:
+    """In a worker: a state as one row."""
+    import pyarrow as pa
+
+    packed = pa.array([pickle.dumps(state)], pa.binary())
+    return pa.record_batch({"place": pa.array([place], pa.int64()), "state": packed})
+
+
+def fetched(frame: DataFrame) -> list[object]:
+    """What workers have sent, one state for each row of the frame, in the order of their places."""
+    return list(by_place(frame).values())
+
+
+def by_place(frame: DataFrame) -> dict[int, object]:
+    """What workers have sent, by place and in the order of places; None for a null.
+
+    All rows have arrived before the first state is read, so that a connection that is lost leaves nothing half done.
     """
-    states: list[bytes] = []
     with late_bar("Spark") as advance:
-        rows = _run(frame, advance)
-        states = [bytes(row["state"]) for row in sorted(rows, key=lambda row: row["place"])]
-    for state in states:
-        found = pickle.loads(state)
-        if isinstance(found, HalftrekError):
-            raise found
-        yield found
+        rows = sorted(_run(frame, advance), key=lambda row: row["place"])
+    found = {row["place"]: None if row["state"] is None else pickle.loads(row["state"]) for row in rows}
+    for state in found.values():
+        if isinstance(state, HalftrekError):
+            raise state
+    return found
 
 
 def _run(frame: DataFrame, advance: Advance) -> list[Row]:

@@ -6,7 +6,6 @@ what kind of numbers the columns hold, so that it is one job for them, and one m
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
@@ -15,7 +14,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Array
 from halftrek.data.columns.kinds import MOST, Kind
-from halftrek.data.sources.spark.jobs import fetched
+from halftrek.data.sources.spark.jobs import STATES, as_row, fetched, own_place
 from halftrek.data.summing.sums import Request, Sums, about_means
 
 if TYPE_CHECKING:
@@ -37,8 +36,8 @@ def quick_sums(frame: DataFrame, request: Request) -> Sums | None:
     keys = [f"k{i}" for i in range(len(request.by))]
     made = frame.selectExpr(*_columns(request))
     outputs = _outputs(p, weighted=request.weights is not None, sampling=request.sampling)
-    summed = made.groupBy(*keys).agg(*(_expression(frame, text) for text in outputs))
-    table = _joined([cast("Table", part) for part in fetched(summed.mapInArrow(_packed, "place long, state binary"))])
+    summed = made.groupBy(*keys).agg(*(expression(frame, text) for text in outputs))
+    table = _joined([cast("Table", part) for part in fetched(summed.mapInArrow(_packed, STATES))])
     return None if table is None else _read(table, request)
 
 
@@ -47,7 +46,7 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _expression(frame: DataFrame, text: str) -> Column:
+def expression(frame: DataFrame, text: str) -> Column:
     """The expression as the frame's own side knows it: Connect has a module of its own."""
     connect = type(frame).__module__.startswith("pyspark.sql.connect")
     found: Column = import_module(f"pyspark.sql.{'connect.' if connect else ''}functions").expr(text)
@@ -83,7 +82,6 @@ def _outputs(p: int, *, weighted: bool, sampling: bool) -> list[str]:
 def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """In a worker: a table of sums as one row; labels as Python has them, the rest as arrays."""
     import pyarrow as pa
-    from pyspark import TaskContext
 
     parts = [batch for batch in batches if batch.num_rows]
     if not parts:
@@ -93,9 +91,7 @@ def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for name in table.column_names:
         column = table.column(name).combine_chunks()
         found[name] = column.to_pylist() if name.startswith("k") else np.array(column.to_pylist(), dtype=_kind(name))
-    task = TaskContext.get()
-    place = pa.array([0 if task is None else task.partitionId()], pa.int64())
-    yield pa.record_batch({"place": place, "state": pa.array([pickle.dumps(found)], pa.binary())})
+    yield as_row(own_place(), found)
 
 
 def _kind(name: str) -> type:
