@@ -30,6 +30,7 @@ def test_what_is_wrong_is_said_in_refusal_and_status(text: str, question: str, w
     verdict = ht.identify(text, question)
     assert verdict.status == "not identified"
     assert words.lower() in verdict.explain().lower()
+    assert verdict.witness is not None
     first, second = verdict.witness
     p = len(first.graph)
     assert first.cov[:p, :p] == pytest.approx(second.cov[:p, :p], abs=1e-8)
