@@ -182,13 +182,22 @@ def weak_points(graph: Graph) -> list[Note]:
         if 0.0 in weights and not any(isinstance(x, float) and x != 0.0 for x in weights):
             zero = effects[weights.index(0.0)]
             found.append(note("marker of zero", variable=v, effect=zero))
+        elif effects and isinstance(graph.variances.get(v), str) and not any(isinstance(x, float) for x in weights):
+            found.append(note("no scale", variable=v, effect=effects[0]))
     for k, v in enumerate(graph.hidden):
         for w in graph.hidden[:k]:
             same = set(graph.children(v)) == set(graph.children(w))
-            fixed = any(isinstance(x, float) for e, x in graph.known.items() if e.first in (v, w) and e.kind == "->")
-            if same and not fixed:
+            if same and _restrictions(graph, v, w) < 4:  # which it takes to hold two variables in place
                 found.append(note("same effects", first=w, second=v))
     return found
+
+
+def _restrictions(graph: Graph, v: str, w: str) -> int:
+    """How many numbers are given of two hidden variables: loadings, error variances and their covariance."""
+    loadings = sum(isinstance(x, float) for e, x in graph.known.items() if e.first in (v, w) and e.kind == "->")
+    units = sum(isinstance(graph.variances.get(u, 1.0 if scaled_by(graph, u) is None else ""), float) for u in (v, w))
+    known = graph.known.get(Edge(v, "<->", w), graph.known.get(Edge(w, "<->", v)))
+    return loadings + units + (isinstance(known, float) or v not in graph.siblings(w))
 
 
 def refuse_hidden(graph: Graph, what: str) -> None:

@@ -26,6 +26,11 @@ DATA: dict[str, Words] = {
         "graph, which changes nothing about the others",
         level="note",
     ),
+    "no scale": Words(
+        "nothing says how large hidden {variable} is: its variance is free and no loading is fixed; fix one, "
+        "{variable} -> {effect} [1], or leave the variance at 1",
+        level="note",
+    ),
     "hidden root of one hidden": Words(
         "hidden {variable} only adds to the variance of one other hidden variable: it was taken out of the graph, "
         "which changes nothing about the others",
@@ -43,8 +48,8 @@ DATA: dict[str, Words] = {
         level="note",
     ),
     "marker of zero": Words(
-        "the loading of {effect} on hidden {variable} is fixed at zero and gives no scale: the variance of its error "
-        "is 1; fix another loading at a number that is not zero",
+        "the loading of {effect} on hidden {variable} is fixed at zero and gives no scale; fix another loading "
+        "at a number that is not zero, or leave the variance of {variable} at 1",
         level="note",
     ),
     "no path": Words("the graph has no such path", level="note"),

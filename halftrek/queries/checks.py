@@ -56,7 +56,9 @@ def check_roles(query: Query, graph: Graph) -> None:
         if v in graph.latents:
             raise QueryError(f"{query}: {v!r} is hidden; a question can only be about observed variables")
         if v not in graph:
-            raise QueryError(f"{query}: the graph has no variable {v!r}.{did_you_mean(v, graph.observed)}")
+            gone = [str(note) for note in graph.notes if note.facts.get("variable") == v and "hidden" in note.code]
+            why = f" {gone[0][0].upper()}{gone[0][1:]}." if gone else did_you_mean(v, graph.observed)
+            raise QueryError(f"{query}: the graph has no variable {v!r}.{why}")
     if isinstance(query, Composite):
         for term in terms_of(query):
             _check_term(term, graph)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import halftrek as ht
+from halftrek.bottom.choices import Divisor
 from halftrek.inference.checks.residuals import explained
 from halftrek.results.fit import Fit
 from tests.estimation.test_hidden import HIDDEN
@@ -24,12 +25,12 @@ MEASURES = {"chi2": "chisq", "loglik": "logl", "saturated_loglik": "unrestricted
 
 
 @cache
-def fitted(name: str, divisor: str = "n-1") -> Fit:
+def fitted(name: str, divisor: Divisor = "n-1") -> Fit:
     case = CASES[name]
     graph = ht.from_lavaan(case["model"], "sem")
     if name in ROWS:
         return ht.fit(graph, HIDDEN / ROWS[name])
-    return ht.fit(graph, cov=np.array(case["covariance"]), names=case["names"], n=932, divisor=divisor)  # type: ignore[arg-type]
+    return ht.fit(graph, cov=np.array(case["covariance"]), names=case["names"], n=932, divisor=divisor)
 
 
 def compared(fit: Fit, theirs: dict[str, Any], **options: Any) -> int:

@@ -44,7 +44,7 @@ def test_questions() -> None:
         for row in lines(fits.query(question)):
             one = fits[row.group].query(question)
             assert row.estimate == pytest.approx(float(np.ravel(one.value)[0]), abs=1e-10)
-            assert (row.low, row.high) == pytest.approx(tuple(np.ravel(one.interval)), abs=1e-10)
+            assert (row.low, row.high) == pytest.approx(tuple(np.ravel(np.asarray(one.interval))), abs=1e-10)
     with pytest.raises(ht.NotIdentifiedError):
         ht.fit("latent F; F -> {a, b}; F -> a [1]; variance F", _drawn(), by="g").query("F ~> b")
     with pytest.raises(ht.InputError, match="measurement_invariance"):

@@ -13,6 +13,7 @@ from halftrek.estimation.hidden.problem import Place, Problem
 SETTLED = 1e-9  # half the squared length of the slope, per row, in units of the information
 NEAR = 1e-3  # the same from which on Newton's own curvature is worth its work
 FLAT = 1e-10  # eigenvalue of the scaled information that counts as none
+FAR = 1e2  # times that, where an estimate within a few times is enough
 SHORTEST = 1e-9  # share of a step below which none is tried
 
 
@@ -75,9 +76,21 @@ class _Model:
         return _Model(scale, inside, np.where(pinned, 0.0, gradient / scale))
 
     @cached_property
+    def _plain(self) -> tuple[Floats, bool] | None:
+        """The root of the matrix as it is."""
+        return _root(self.matrix, 0.0)
+
+    @cached_property
     def _regular(self) -> bool:
         """True if no eigenvalue is so small that its direction counts as without information."""
+        from scipy.linalg.lapack import dpocon
+
         largest = float(np.abs(self.matrix).sum(axis=1).max(initial=0.0))
+        if self._plain is not None and len(self.slope):
+            # how near to singular it is can be estimated for little; only where that is near, it is looked at in full
+            share, failed = dpocon(self._plain[0], largest, uplo="L")
+            if not failed and share > FAR * FLAT:
+                return True
         return _root(self.matrix, -FLAT * largest) is not None
 
     @cached_property
@@ -99,7 +112,9 @@ class _Model:
 
     def step(self, damping: float) -> tuple[Floats, float]:
         """The step, and what it promises; ``damping`` makes all axes steeper."""
-        root = _root(self.matrix, damping) if self._regular else None
+        root = None
+        if self._regular:
+            root = self._plain if damping == 0.0 else _root(self.matrix, damping)
         if root is not None:
             move = _solved(root, self.slope)
         else:
@@ -113,7 +128,7 @@ def _root(matrix: Floats, more: float) -> tuple[Floats, bool] | None:
     """The root of the matrix with something added to its diagonal; None if it is not positive definite."""
     from scipy.linalg import cho_factor
 
-    raised = matrix.copy()
+    raised = matrix.copy(order="F")  # as LAPACK wants it
     raised.flat[:: len(matrix) + 1] += more
     try:
         return cho_factor(raised, lower=True, overwrite_a=True, check_finite=False)  # type: ignore[no-any-return]

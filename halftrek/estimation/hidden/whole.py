@@ -43,7 +43,7 @@ class Whole:
     def status(self) -> Status:
         """How it ended, and what in the graph leaves parameters undetermined."""
         found = overall(self.reports)
-        weak = weak_points(self.model.graph) if any(r.flat for r in self.reports) else []
+        weak = weak_points(self.model.graph) if not found.converged or any(r.flat for r in self.reports) else []
         return Status(found.code, (*found.notes, *weak))
 
 

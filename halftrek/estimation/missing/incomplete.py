@@ -90,8 +90,8 @@ def informations(space: Space, patterns: Patterns, point: Point, kinds: Sequence
             bend.between(matrix, moves, moves) if len(matrix) else matrix for matrix in (bend.expected, bend.observed)
         )
     else:
-        U, V, M, owner = _directions(space, point.theta)
-        expected, observed = _pattern_by_pattern(U, V, M, patterns, mean, cov, kinds)
+        along, owner = _directions(space, point.theta)
+        expected, observed = _pattern_by_pattern(along, patterns, mean, cov, kinds)
     found = []
     for kind in kinds:
         matrix = _by_parameter(expected if kind == "expected" else observed, owner, space.size)
@@ -104,7 +104,8 @@ def informations(space: Space, patterns: Patterns, point: Point, kinds: Sequence
 def metric(space: Space, patterns: Patterns, point: Point) -> Floats:
     """About the expected information, for little work: what the unrestricted moments have where all searches begin."""
     start, p = patterns.warm, len(space.names)
-    U, V, M, owner = _directions(space, point.theta)
+    along, owner = _directions(space, point.theta)
+    U, V, M = along.U, along.V, along.M
     i, j = np.triu_indices(p)
     pairs = (U[:, i] * V[:, j] + V[:, i] * U[:, j]) * np.where(i == j, 0.5, 1.0)
     X = np.zeros((space.size, p + len(i)))
@@ -155,26 +156,51 @@ def _by_parameter(entries: Floats, owner: Ints, size: int) -> Floats:
     return matrix
 
 
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """How entries of T, W, C and mu move covariance and mean.
+
+    All u and v are among a few ``rows``, at places ``first`` and ``second``, u times a ``share``.
+    """
+
+    rows: Floats
+    first: Ints
+    second: Ints
+    share: Floats
+    M: Floats
+
+    @property
+    def U(self) -> Floats:
+        """u of each entry."""
+        return np.asarray(self.share[:, None] * self.rows[self.first])
+
+    @property
+    def V(self) -> Floats:
+        """v of each entry."""
+        return np.asarray(self.rows[self.second])
+
+
 def _pattern_by_pattern(
-    U: Floats, V: Floats, M: Floats, patterns: Patterns, mean: Floats, cov: Floats, kinds: Sequence[str]
+    along: Directions, patterns: Patterns, mean: Floats, cov: Floats, kinds: Sequence[str]
 ) -> tuple[Floats, Floats]:
     """Expected and observed information along directions, as far as they are asked for."""
-    size, p = len(U), len(mean)
+    size, p = len(along.first), len(mean)
     small = p**4 < 16 * size * size
     expected, observed = np.zeros((size, size)), np.zeros((size, size))
     summed = _by_moments if small else _by_entries
     for part in slices(patterns, mean, cov, None if small else 2 * size * size):
         # second derivatives along D_a and D_b: tr(D_a K D_b H) / 2, with H = K where it is the expectation
         if "expected" in kinds:
-            expected += summed(U, V, M, part, part.K, None)
+            expected += summed(along, part, part.K, None)
         if any(kind != "expected" for kind in kinds):
             H = 2.0 * part.K @ part.spread @ part.K - part.K
-            observed += summed(U, V, M, part, H, (part.K @ part.gap[:, :, None])[:, :, 0])
+            observed += summed(along, part, H, (part.K @ part.gap[:, :, None])[:, :, 0])
     return expected, observed
 
 
-def _by_moments(U: Floats, V: Floats, M: Floats, part: Slice, H: Floats, pull: Floats | None) -> Floats:
+def _by_moments(along: Directions, part: Slice, H: Floats, pull: Floats | None) -> Floats:
     """Summed over patterns first, as a matrix over pairs of entries of the covariance: for few variables."""
+    U, V, M = along.U, along.V, along.M
     p = U.shape[1]
     D = (U[:, :, None] * V[:, None, :] + V[:, :, None] * U[:, None, :]).reshape(len(U), -1)
     weighted = (part.n[:, None, None] * part.K).reshape(len(part.n), -1)
@@ -188,38 +214,61 @@ def _by_moments(U: Floats, V: Floats, M: Floats, part: Slice, H: Floats, pull: F
     return np.asarray(total)
 
 
-def _by_entries(U: Floats, V: Floats, M: Floats, part: Slice, H: Floats, pull: Floats | None) -> Floats:
-    """Pattern by pattern from ``U K U'``, ``U K V'`` and so on: for many variables."""
+def _by_entries(along: Directions, part: Slice, H: Floats, pull: Floats | None) -> Floats:
+    """Pattern by pattern from ``u'Ku``, ``u'Kv`` and so on, all of them products of a few rows: for many variables."""
+    rows, u, v = along.rows, along.first, along.second
     n, flip = part.n, (0, 2, 1)
-    KU, KV, HU, HV = U @ part.K, V @ part.K, U @ H, V @ H
-    uu, uv, vv = KU @ U.T, KU @ V.T, KV @ V.T
-    huu, huv, hvv = HU @ U.T, HU @ V.T, HV @ V.T
-    bend = 0.5 * (uu * hvv + vv * huu + uv * huv.transpose(flip) + uv.transpose(flip) * huv)
-    total = np.einsum("k,kab->ab", n, bend + M @ part.K @ M.T)
-    if pull is not None:
-        MK = M @ part.K
-        meet = (MK @ U.T) * (pull @ V.T)[:, None, :] + (MK @ V.T) * (pull @ U.T)[:, None, :]
-        cross = np.einsum("k,kab->ab", n, meet)
-        total += cross + cross.T
+
+    def between(inner: Floats, left: Ints, right: Ints) -> Floats:
+        return np.take(np.take(inner, left, axis=1), right, axis=2)
+
+    inner = rows @ part.K @ rows.T
+    uv = between(inner, u, v)
+    if H is part.K:
+        bend = uv * uv.transpose(flip)
+        uv = between(inner, u, u)  # in the same place: these are large
+        uv *= between(inner, v, v)
+        bend += uv
+    else:
+        other = rows @ H @ rows.T
+        cross = uv * between(other, u, v).transpose(flip)
+        bend = cross + cross.transpose(flip)
+        for first, second in ((inner, other), (other, inner)):
+            cross = between(first, u, u)
+            cross *= between(second, v, v)
+            bend += cross
+        bend *= 0.5
+    bend *= along.share
+    bend *= along.share[:, None]
+    total = n[0] * bend[0] if len(n) == 1 else np.einsum("k,kab->ab", n, bend)
+    if along.M.any():
+        total += np.einsum("k,kab->ab", n, along.M @ part.K @ along.M.T)
+        if pull is not None:
+            MK, U, V = along.M @ part.K, along.U, along.V
+            meet = (MK @ U.T) * (pull @ V.T)[:, None, :] + (MK @ V.T) * (pull @ U.T)[:, None, :]
+            cross = np.einsum("k,kab->ab", n, meet)
+            total += cross + cross.T
     return np.asarray(total)
 
 
-def _directions(space: Space, theta: Floats) -> tuple[Floats, Floats, Floats, Ints]:
-    """For each entry of T, W, C and mu: u, w, m, and the parameter that it belongs to."""
+def _directions(space: Space, theta: Floats) -> tuple[Directions, Ints]:
+    """For each entry of T, W, C and mu: u, v, m, and the parameter that it belongs to."""
     T, W, C, mu = space.arrays(theta)
-    p = len(space.names)
+    p, q = len(space.names), len(C)
     B = total_effects(T)
     cov, mean = B.T @ (W + C.T @ C) @ B, mu @ B
     u, v, a = space.T_at.T
     i, j, b = space.W_at.T
     k, child, c = space.C_at.T
     own, _, d = space.mu_at.T
-    share = np.where(i == j, 0.5, 1.0)[:, None]
-    none = np.zeros((len(own), p))
-    U = np.concatenate([cov[u], share * B[i], (C @ B)[k], none])
-    V = np.concatenate([B[v], B[j], B[child], none])
+    rows = np.concatenate([cov, B, C @ B, np.zeros((1, p))])
+    none = np.full(len(own), 2 * p + q)
+    first = np.concatenate([u, p + i, 2 * p + k, none])
+    second = np.concatenate([p + v, p + j, p + child, none])
+    share = np.ones(len(first))
+    share[len(u) : len(u) + len(i)] = np.where(i == j, 0.5, 1.0)
     M = np.concatenate([mean[u, None] * B[v], np.zeros((len(i) + len(k), p)), B[own]])
-    return U, V, M, np.concatenate([a, b, c, d])
+    return Directions(rows, first, second, share, M), np.concatenate([a, b, c, d])
 
 
 def moves_of(space: Space, theta: Floats) -> tuple[Moves, Ints]:

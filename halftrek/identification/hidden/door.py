@@ -102,6 +102,8 @@ def _scaled(graph: Graph, inner: Graph, name: str, factor: Measured, decide: Dec
     marker, removed = scaled_by(graph, name), [v for v in graph.hidden if v not in inner]
     if marker in factor.loaded:
         return True
+    if marker is None and isinstance(graph.variances.get(name), str):
+        return False  # its variance is free, and nothing else gives it a scale
     if marker in removed:
         return False
     own: Query = ErrorCovariance(name, name) if marker is None else DirectEffect(name, marker)
@@ -116,8 +118,10 @@ def scale_sentences(graph: Graph, asked: list[str]) -> tuple[str, ...]:
         if marker is not None:
             weight = graph.known[Edge(v, "->", marker)]
             found.append(f"The scale of {v} is that of {marker}: its loading is fixed at {weight:g}.")
-        else:
-            found.append(f"The scale of {v} is a convention: its error has the variance 1, and its sign is free.")
+        elif isinstance(held := graph.variances.get(v, 1.0), float):
+            found.append(
+                f"The scale of {v} is a convention: its error has the variance {held:g}, and its sign is free."
+            )
     return tuple(found)
 
 

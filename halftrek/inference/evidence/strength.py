@@ -73,7 +73,7 @@ def whole_strengths(fit: Fitted, gradients: Sequence[Gradient]) -> Floats:
     coefficients = np.zeros(space.size, dtype=bool)
     coefficients[space.T_at[:, 2]] = True
     pulled = np.array([np.where(coefficients, known.pull(g), 0.0) for g in gradients])
-    full = np.array([known.spread(line) for line in pulled])
+    full = known.spreads(pulled)
     beside = coefficients.copy()
     beside[space.mu_at[:, 2]] = True  # intercepts are estimated too, or the zeros of variables would matter
     alone = _variances(known.precise.matrix[np.ix_(beside, beside)], pulled[:, beside])

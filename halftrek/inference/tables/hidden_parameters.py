@@ -59,11 +59,8 @@ def _errors(whole: Fitted, known: PatternInformation, kind: Kind) -> Floats:
     """Standard errors of the parameters, all from one inverse where data determine each of them."""
     if known.flat.shape[1]:
         return parameter_errors(whole, kind)
-    try:
-        half = np.linalg.solve(np.linalg.cholesky(known.inner), known.determined.T)
-    except np.linalg.LinAlgError:  # not at a maximum
-        return np.full(known.space.size, np.nan)
-    return np.asarray(np.sqrt((half**2).sum(axis=0) / whole.n))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.sqrt(known.own_spreads / whole.n))
 
 
 def _support(fit: Fitted, errors: Floats) -> Support:

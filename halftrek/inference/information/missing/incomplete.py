@@ -71,6 +71,17 @@ class PatternInformation:
 
         return np.asarray(self.determined @ cho_solve((self._root, True), along))
 
+    def spreads(self, pulled: Floats) -> Floats:
+        """The same as ``spread`` for several gradients, one a line, at once."""
+        from scipy.linalg import solve_triangular
+
+        if self._root is None:
+            return np.where(pulled.any(axis=1), np.nan, 0.0)
+        along, lost = pulled @ self.determined, np.abs(pulled @ self.flat).max(axis=1, initial=0.0)
+        largest = np.maximum(np.abs(along).max(axis=1, initial=0.0), lost)
+        half = solve_triangular(self._root, along.T, lower=True, check_finite=False)
+        return np.where(lost > LEAK * largest, np.nan, (half**2).sum(axis=0))
+
     def spread(self, pulled: Floats) -> float:
         """Asymptotic variance, times the number of rows, of a number with this gradient in the parameters."""
         return float(pulled @ self.direction(pulled))
@@ -103,6 +114,16 @@ class PatternInformation:
             return np.linalg.cholesky(self.inner)
         except np.linalg.LinAlgError:
             return None
+
+    @property
+    def own_spreads(self) -> Floats:
+        """The same for each parameter, where data determine all of them; nan where they are at no maximum."""
+        from scipy.linalg.lapack import dpotri
+
+        scale = np.diag(self.determined)
+        if self._root is None or np.count_nonzero(self.determined) != len(scale):
+            return self.spreads(np.eye(len(self.determined)))
+        return np.asarray(np.diag(dpotri(self._root, lower=True)[0]) * scale**2)
 
     @property
     def rank(self) -> int:
