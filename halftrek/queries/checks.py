@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import isfinite
 
 from halftrek.errors import QueryError
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.queries.kinds.terms import case_of, leaves, sums_of
-from halftrek.queries.kinds.variants import Case, Draw, Scale, Shift, Sum, Variant, names_in, variants_in
+from halftrek.queries.kinds.variants import Case, Draw, Event, Scale, Shift, Sum, Variant, names_in, variants_in
 from halftrek.queries.numbers import check_numbers
 from halftrek.queries.types import (
     Arithmetic,
@@ -47,6 +48,24 @@ def _check_edges(query: Query, graph: Graph) -> None:
         for u, v in pairwise(variables_of(query)):
             if v not in graph.children(u):
                 raise QueryError(f"{query}: the graph has no edge {u} -> {v}. For the total effect ask {u} ~> {v}")
+
+
+def refuse_single_values(query: Query) -> None:
+    """Raise for an event that a variable has one value, where all are continuous."""
+    for leaf in leaves(query) if isinstance(query, Arithmetic) else (query,):
+        if isinstance(leaf, Probability):
+            for event in leaf.events:
+                refuse_single(event)
+
+
+def refuse_single(event: Event) -> None:
+    """The same of one event about what is continuous."""
+    if event.low == event.high and isfinite(event.low):
+        raise QueryError(
+            f"P({event}): a single value of a continuous outcome has probability 0; ask P({event.of} > "
+            f"{event.low:g}) or for a range. If the column is yes/no or a scale, say kinds={{{str(event.of)!r}: "
+            f"'ordered'}}; without it E[...] of a 0/1 outcome is the probability of 1"
+        )
 
 
 def check_roles(query: Query, graph: Graph) -> None:

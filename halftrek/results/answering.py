@@ -39,6 +39,7 @@ from halftrek.queries import (
     evaluate,
     variables_of,
 )
+from halftrek.queries.checks import refuse_single_values
 from halftrek.queries.gradients import linearize
 from halftrek.queries.observed.values import observed
 from halftrek.queries.seen import as_seen
@@ -97,7 +98,10 @@ def _where_acting(fitted: Fitted, query: Query, verdict: Verdict, how: How) -> A
 def value_in(fitted: Fitted, query: Query) -> float | Gaussian:
     """What a fitted model answers, on the scale of the columns."""
     layer = fitted.moments.layer
-    return evaluate(query, fitted.model) if layer is None else observed(query, fitted.model, layer).result
+    if layer is not None:
+        return observed(query, fitted.model, layer).result
+    refuse_single_values(query)
+    return evaluate(query, fitted.model)
 
 
 def speaking(fitted: Fitted, graph: Graph) -> Fitted:
@@ -246,6 +250,7 @@ def _outcome(query: Query, model: CGLSCM) -> Gaussian | None:
 def answer_from_model(model: CGLSCM, question: str | Query) -> Answer:
     """The exact answer of a model whose parameters are known."""
     query = read_question(question)
+    refuse_single_values(query)
     return Answer(query, evaluate(query, model), outcome=_outcome(query, model))
 
 

@@ -45,8 +45,10 @@ def _question(query: object) -> None:
             must(bool(parts), "a sum of nothing")
             for weight, _ in parts:
                 number(weight, "a weight")
-        case Event(_, low, high):
-            must(low < high and (low, high) != (-math.inf, math.inf), f"nothing lies between {low!r} and {high!r}")
+        case Event(_, low, high, low_in, high_in):
+            single = low == high and low_in and high_in and math.isfinite(low)
+            some = (low < high or single) and (low, high) != (-math.inf, math.inf)
+            must(some, f"nothing lies between {low!r} and {high!r}")
     for part in vars(query).values():
         if isinstance(part, Mapping):
             for held in part.values():

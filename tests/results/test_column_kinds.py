@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from scipy.stats import norm
 
@@ -346,3 +348,47 @@ def test_what_a_category_tells_of_another_world() -> None:
     sure = fit.query("E[y_{x=1} | x=0, y=1]")
     assert sure.value == pytest.approx(1.0)
     assert sure.notes[-1].code == "kinked behind"
+
+
+def test_a_single_category_has_a_probability_and_a_single_number_none() -> None:
+    rows = front_door(300).assign(m=lambda d: np.digitize(d["m"], [0.6, 1.5]))
+    fit = ht.fit("x -> m", rows, kinds={"m": "ordered"})
+    assert fit.query("P(m = 1)").value == pytest.approx((rows["m"] == 1).mean())
+    assert str(parse_question("P(m = 1 | do(x=1))")) == "P(m = 1 | do(x=1))"
+    each = [fit.query(f"P(m = {k} | do(x=1))").value for k in range(3)]
+    assert sum(each) == pytest.approx(1.0)
+    drug: Kinds = {"x": "acts", "m": "ordered"}
+    acting = ht.fit("z -> x -> m; x <-> m", rows.assign(z=rows["x"], x=(rows["x"] > 0) * 1.0), kinds=drug)
+    assert sum(acting.query(f"P(m = {k} | do(x=1))").value for k in range(3)) == pytest.approx(1.0)
+    for asked in (ht.fit("x -> m", rows), acting, fit):
+        variable = "z" if asked is acting else "x"
+        with pytest.raises(QueryError, match="a single value of a continuous outcome has probability 0"):
+            asked.query(f"P({variable} = 1)")
+
+
+def test_complete_rows_with_sampling_weights_are_not_called_incomplete() -> None:
+    fit = ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS, sampling_weights=np.tile([1.0, 2.0, 4.0], 100))
+    assert "incomplete" not in fit.summary()
+    assert fit.moments.layer is not None
+    assert fit.moments.layer.complete
+
+
+def test_files_that_call_columns_ordered_are_believed(tmp_path: Path) -> None:
+    rows, levels = front_door(400, 3), ["low", "mid", "high"]
+    ordered = pd.Categorical(np.array(levels)[np.digitize(rows["m"], [0.6, 1.5])], levels, ordered=True)
+    frame = pd.DataFrame({"x": rows["x"], "m": ordered})
+    frame.to_parquet(tmp_path / "pandas.parquet")
+    frame.to_feather(tmp_path / "pandas.feather")
+    enum = pl.DataFrame({"x": rows["x"].to_numpy(), "m": pl.Series(list(ordered), dtype=pl.Enum(levels))})
+    enum.write_parquet(tmp_path / "polars.parquet")
+    pa.parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "groups.parquet", row_group_size=50)
+    own = ht.fit("x -> m", frame)
+    files = [tmp_path / name for name in ("pandas.parquet", "pandas.feather", "polars.parquet", "groups.parquet")]
+    for source in (*files, str(files[0]), pa.Table.from_pandas(frame)):
+        np.testing.assert_array_equal(ht.fit("x -> m", source).moments.cov, own.moments.cov)
+    unordered = frame.assign(m=pd.Categorical(ordered, levels, ordered=False))
+    unordered.to_parquet(tmp_path / "unordered.parquet")
+    with pytest.raises(
+        DataError, match=r"for levels in an order give them, the lowest first, as kinds=\{'m': \[...\]\}"
+    ):
+        ht.fit("x -> m", tmp_path / "unordered.parquet")

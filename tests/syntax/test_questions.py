@@ -121,7 +121,7 @@ def test_canonical_text_reads_back(query: Query) -> None:
         ("P(y_{x=1} | z, «z»=1)", "'z' is held or given twice"),
         ("P(«_»{x=1})", "name is needed before"),
         ("P(y_{x=«y_»{x=1}})", "a number is needed"),
-        ("P(y «=» 2 | do(x=1))", "has probability 0"),
+        ("P(y = «yes» | do(x=1))", "a number is needed after the equals sign"),
         ("P«(»y | do(x=1)", "'\\(' is not closed"),
         ("P(y | do«(»x=1", "'\\(' is not closed"),
         ("P(y«]»", "',' or '\\)' is needed here"),

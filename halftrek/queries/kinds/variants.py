@@ -154,6 +154,8 @@ class Event(Portable):
 
     def __str__(self) -> str:
         above, below = ">=" if self.low_in else ">", "<=" if self.high_in else "<"
+        if self.low == self.high:
+            return f"{self.of} = {number(self.low)}"
         if self.high == inf:
             return f"{self.of} {above} {number(self.low)}"
         if self.low == -inf:

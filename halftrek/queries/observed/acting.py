@@ -17,7 +17,7 @@ import numpy as np
 from halftrek.errors import QueryError
 from halftrek.layer import Margin
 from halftrek.models import CGLSCM
-from halftrek.queries.checks import check_query, variables_of
+from halftrek.queries.checks import check_query, refuse_single, variables_of
 from halftrek.queries.derivatives import Scale
 from halftrek.queries.evaluate import value_of
 from halftrek.queries.gradients import scale_of
@@ -139,6 +139,7 @@ class _World:
             mixed = [v for _, v in event.of.parts if v.variable in self._margins]
             if mixed:
                 raise QueryError(f"{event.of}: {mixed[0]} is in categories and cannot be added up; ask for it alone")
+            refuse_single(event)
             return event
         low = (
             0

@@ -15,6 +15,7 @@ import numpy as np
 from halftrek.bottom.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.layer import Layer, Margin
+from halftrek.queries.checks import refuse_single
 from halftrek.queries.kinds.variants import Case, Change, Changes, Event, Sum, Target, Variant
 from halftrek.queries.written.writing import Value, number
 
@@ -65,6 +66,7 @@ class Translation:
         of = self.sum(event.of)
         margin = None if of.alone is None else self.layer.margin(of.alone.variable)
         if of.alone is None or margin is None:
+            refuse_single(event)
             return replace(event, of=of)
         name, values = of.alone.variable, margin.values
         low = -1 if event.low == -inf else int(np.searchsorted(values, event.low, "left" if event.low_in else "right"))
