@@ -41,6 +41,7 @@ from halftrek.queries import (
 )
 from halftrek.queries.checks import refuse_single_values
 from halftrek.queries.gradients import linearize
+from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.queries.observed.values import observed
 from halftrek.queries.seen import as_seen
 from halftrek.results.answers import Answer, Refusal, Several
@@ -138,7 +139,8 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
             result = Several(tuple(value for (value,) in found))
             if plain:
                 verdict = _with_own(verdict, upward.left(fitted, query).witness)
-    if verdict.status == "not identified" and plain:
+    behind = fitted.moments.layer is not None and fitted.rows is not None and isinstance(query, EFFECTS)
+    if verdict.status == "not identified" and (plain or (behind and not fitted.graph.hidden)):
         left = upward.left(fitted, query)
         result = Refusal(left.bounds)
         verdict = _with_own(verdict, left.witness)
