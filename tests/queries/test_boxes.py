@@ -53,6 +53,7 @@ def test_more_points_change_next_to_nothing(count: int, seed: int, monkeypatch: 
 def test_moments_are_those_of_draws(count: int) -> None:
     found = units(count, 4)
     rng = np.random.default_rng(5)
+    assert len(found.mean) == 3
     for i, mean in enumerate(found.mean):
         drawn = rng.multivariate_normal(mean, found.cov, size=400_000)
         kept = drawn[((drawn[:, :-1] > found.low[i]) & (drawn[:, :-1] < found.high[i])).all(axis=1), -1]
