@@ -41,5 +41,5 @@ class Bounding(TypedDict, total=False):
 
     assume: str | Iterable[object]
     level: float
-    interval: SetInterval
+    interval: SetInterval | None
     constraints: str | Iterable[object] | None

@@ -124,6 +124,7 @@ def as_options(message: str) -> str:
     for python, option in _ADVICE:
         message = message.replace(python, option)
     message = re.sub(r"kinds=\{'(.+?)': '(.*?)'\}", r"--kind '\1=\2'", message)
+    message = re.sub(r"kinds=\{'(.+?)': \[\.\.\.\]\}", r"--kind '\1=ordered:low<mid<high'", message)
     message = re.sub(r"categories=\{'(.+?)': '(.*?)'\}", r"--categories '\1=\2'", message)
     return re.sub(r"\bsampling_weights='(.+?)'", r"--sampling-weights \1", message)
 

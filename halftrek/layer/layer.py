@@ -99,6 +99,7 @@ def layer_of(
         margins.append(margin)
     weighted = seen * w[:, None]
     have = np.asarray(seen.T.astype(float) @ weighted) / w.sum()
+    have[np.ix_(seen.all(axis=0), seen.all(axis=0))] = 1.0  # whatever weights add up to
     if not have.all():
         i, j = np.argwhere(have == 0.0)[0]
         raise DataError(f"no row has both {names[i]!r} and {names[j]!r}, so that their correlation cannot be known")

@@ -16,6 +16,8 @@ from halftrek.estimation.given.data_kind import refit
 from halftrek.graphs import Graph
 from halftrek.graphs.hidden import refuse_hidden
 from halftrek.inference.evidence.few_valued import refuse_few_valued
+from halftrek.inference.evidence.layered import layer_notes
+from halftrek.inference.information.robust import rows_needed
 from halftrek.models import CGLSCM
 from halftrek.notes import Note, note
 from halftrek.partial.assumptions import Assumption, Weight, Within, conditions_of, read_assumptions, relaxed
@@ -26,7 +28,8 @@ from halftrek.partial.chance.setting import program_of, vector_of
 from halftrek.partial.fibre import fibre_of
 from halftrek.partial.sets import End, IdentifiedSet, identified_set
 from halftrek.partial.sets.covariance import held_weights, plain_latents
-from halftrek.queries import Query, check_query
+from halftrek.queries import Query, Standardized, check_query
+from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.results.answering import about_the_fit
 from halftrek.results.given.inputs import read_question
 from halftrek.results.sets.bounds import Bounds, Refuted
@@ -48,7 +51,7 @@ def bounds(
     *,
     assume: Assumed = (),
     level: float = 0.95,
-    interval: SetInterval = "likelihood",
+    interval: SetInterval | None = None,
     constraints: Assumed | None = None,
     **fitting: Unpack[Fitting],
 ) -> Bounds:
@@ -57,8 +60,9 @@ def bounds(
     ``assume`` is a list of texts such as ``"corr(x <-> y) in [-0.3, 0.3]"``, ``"abs(z -> y) <= 0.1"`` or
     ``"confounding(x, y) <= 2 * z"``; an edge that the graph lacks is added, and held within what is assumed of it.
     Without assumptions: the values that the graph alone leaves. ``interval`` covers the true value with probability
-    ``level``: by the "likelihood", or by standard errors of the ends ("stoye"). ``constraints`` is another name of
-    ``assume``. For the options of reading and fitting data see ``ht.fit``.
+    ``level``: by the "likelihood", or by standard errors of the ends ("stoye"), which is all there is where columns are
+    ordered or ranked. ``constraints`` is another name of ``assume``. For the options of reading and fitting data see
+    ``ht.fit``.
     """
     _refuse_groups(fitting)
     fitted = fit_graph(graph, data, **fitting)
@@ -71,12 +75,13 @@ def bounds_of(
     *,
     assume: Assumed = (),
     level: float = 0.95,
-    interval: SetInterval = "likelihood",
+    interval: SetInterval | None = None,
     constraints: Assumed | None = None,
 ) -> Bounds:
     """The same from a fit, whose data are used as they were read: with weights, clusters and missing values."""
     refuse_hidden(fit.graph, "bounds()")
-    assumed, query = _asked(fit, question, assume, constraints, level, interval)
+    kind: SetInterval = interval or ("likelihood" if fit.moments.layer is None else "stoye")
+    assumed, query = _asked(fit, question, assume, constraints, level, kind)
     wide = _relaxed_fit(fit, assumed)
     with late_bar("bounds") as advance:
         found = identified_set(
@@ -84,7 +89,7 @@ def bounds_of(
             names=wide.model.names, model=wide.model, advance=lambda done, of: advance(done, of + 1),
         )  # fmt: skip
         advance(6, 7)  # the set is known, the interval is not
-        chance = _chance(fit, wide, found, level, interval)
+        chance = _chance(fit, wide, found, level, kind)
     return _packed(wide, query, found, chance)
 
 
@@ -107,7 +112,24 @@ def _asked(
     query = read_question(question)
     check_query(query, relaxed(fit.graph, assumed))
     refuse_few_valued(fit, query)
+    if fit.moments.layer is not None:
+        _refuse_for_layer(fit, query, interval)
     return assumed, query
+
+
+def _refuse_for_layer(fit: Fitted, query: Query, interval: str) -> None:
+    """Raise for what is not known where normal variables are behind columns: the algebra is that of their effects."""
+    if interval == "likelihood":
+        raise InputError(
+            'interval="likelihood" is not known where columns are ordered or ranked, whose rows have no normal '
+            'likelihood; leave it out: interval="stoye" is by how each row moves the ends'
+        )
+    if not isinstance(query, EFFECTS) or isinstance(query, Standardized):
+        raise InputError(
+            f"bounds of {query} are not known where columns are ordered or ranked; ask for an effect between the "
+            f"variables behind them, such as x ~> y"
+        )
+    rows_needed(fit, "an interval of bounds where columns are ordered or ranked", "fit again")
 
 
 def _refuse_groups(fitting: Fitting) -> None:
@@ -199,7 +221,7 @@ def _packed(wide: Fitted, query: Query, found: IdentifiedSet, chance: Chance) ->
         model_low=found.lower.model,
         model_high=found.upper.model,
         refuted=None if test is None else Refuted(test.statistic, test.restrictions, test.p, test.mixture),
-        notes=(*about_the_fit(wide, query), *said, *chance.notes),
+        notes=(*about_the_fit(wide, query), *layer_notes(wide, query), *said, *chance.notes),
         n=wide.n,
         library=wide.frame,
     )

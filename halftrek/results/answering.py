@@ -38,6 +38,7 @@ from halftrek.queries import (
     variables_of,
 )
 from halftrek.queries.gradients import linearize
+from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.results.answers import Answer, Refusal, Several
 from halftrek.results.given.inputs import read_question
 from halftrek.results.given.reading import asked_of
@@ -134,7 +135,8 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
     if verdict.status == "locally identified" and fitted.moments.layer is None:
         met = real_answers(fitted.graph, query, fitted.model)
         result = Several(tuple(met)) if len(met) > 1 else result
-    if verdict.status == "not identified" and plain:
+    behind = fitted.moments.layer is not None and fitted.rows is not None and isinstance(query, EFFECTS)
+    if verdict.status == "not identified" and (plain or (behind and not fitted.graph.hidden)):
         left = upward.left(fitted, query)
         result = Refusal(left.bounds)
         verdict = _with_own(verdict, left.witness)

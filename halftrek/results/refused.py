@@ -19,7 +19,7 @@ ACTING = (
     "benchmark",
 )  # fmt: skip
 BEHIND = (
-    "bounds", "profile", "adjustments", "instruments", "sensitivity", "robustness", "assumptions", "benchmark",
+    "profile", "adjustments", "instruments", "sensitivity", "robustness", "assumptions", "benchmark",
 )  # fmt: skip
 
 

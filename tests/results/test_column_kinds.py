@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from scipy.stats import norm
 
@@ -212,40 +214,6 @@ def test_ends_belong_to_events_of_categories() -> None:
         assert fit.query(question).value == pytest.approx(truth, abs=1e-9), question
 
 
-def test_one_category_is_asked_for_by_its_value() -> None:
-    rows = front_door(400).assign(y=lambda d: d["y"] + (d["m"] > 2.0))
-    fit = ht.fit(FRONT_DOOR, rows, kinds={"m": "ranked", "y": "ordered"})
-    middle, above, top = (fit.query(f"P(y {what} | do(x=1))") for what in ("= 1", "> 0", "> 1"))
-    assert middle.value == pytest.approx(above.value - top.value, rel=1e-12)
-    step = fit.query("P(y > 0 | do(x=1)) - P(y > 1 | do(x=1))")
-    assert error_of(middle) == pytest.approx(error_of(step), rel=1e-6)
-    assert fit.query("RR(y = 2 | do(x=1) : do(x=0))").value == pytest.approx(
-        fit.query("RR(y > 1 | do(x=1) : do(x=0))").value, rel=1e-12
-    )
-
-
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ("P(y = 7 | do(x=1))", "y has the values 0, 1"),
-        ("P(m = 1 | do(x=1))", "m is ranked, and a single value of it has no probability"),
-        ("P(x = 1)", "a single value of a continuous outcome has probability 0"),
-    ],
-)
-def test_a_single_value_needs_a_category(question: str, said: str) -> None:
-    with pytest.raises(QueryError, match=said):
-        ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS).query(question)
-
-
-def test_a_single_value_of_a_normal_variable_has_no_probability() -> None:
-    rows = front_door(300)
-    with pytest.raises(QueryError, match="a single value of a continuous outcome has probability 0"):
-        ht.fit("x -> m", rows).query("P(m = 1 | do(x=1))")
-    with pytest.raises(QueryError, match="a single value of a continuous outcome has probability 0"):
-        ht.bounds("x -> m; x <-> m", rows, "P(m = 1 | do(x=1))")
-    assert ht.identify("x -> m", "P(m = 1 | do(x=1))").identified
-
-
 def test_named_contrasts_are_arithmetic() -> None:
     fit = ht.fit(FRONT_DOOR, front_door(500), kinds=KINDS)
     high, low = fit.query("P(y > 0 | do(x=1))").value, fit.query("P(y > 0 | do(x=0))").value
@@ -330,7 +298,7 @@ def test_the_test_of_fit_is_scaled() -> None:
     assert "variables behind the columns" in found["test"]
 
 
-@pytest.mark.parametrize("name", ["bounds", "profile", "adjustments", "instruments", "robustness", "assumptions"])
+@pytest.mark.parametrize("name", ["profile", "adjustments", "instruments", "robustness", "assumptions"])
 def test_what_is_not_known_is_refused_by_name(name: str) -> None:
     fit = ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS)
     with pytest.raises(InputError, match=rf"fit\.{name}\(\) is not known where columns are ordered or ranked"):
@@ -339,8 +307,8 @@ def test_what_is_not_known_is_refused_by_name(name: str) -> None:
 
 def test_other_ways_to_what_is_not_known_are_refused_too() -> None:
     fit = ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS)
-    with pytest.raises(InputError, match=r"fit\.bounds\(\) is not known"):
-        fit.query("x ~> y", bounds=True)
+    with pytest.raises(InputError, match=r"bounds of P\(y > 0 \| do\(x=1\)\) are not known"):
+        fit.query("P(y > 0 | do(x=1))", bounds=True)
     with pytest.raises(InputError, match="likelihoods are not comparable"):
         ht.compare({"one": fit, "other": fit})
     with pytest.raises(InputError, match=r"what P\(y > 0 \| do\(x=1\)\) rests on is not known"):
@@ -383,3 +351,31 @@ def test_what_a_category_tells_of_another_world() -> None:
     sure = fit.query("E[y_{x=1} | x=0, y=1]")
     assert sure.value == pytest.approx(1.0)
     assert sure.notes[-1].code == "kinked behind"
+
+
+def test_complete_rows_with_sampling_weights_are_not_called_incomplete() -> None:
+    fit = ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS, sampling_weights=np.tile([1.0, 2.0, 4.0], 100))
+    assert "incomplete" not in fit.summary()
+    assert fit.moments.layer is not None
+    assert fit.moments.layer.complete
+
+
+def test_files_that_call_columns_ordered_are_believed(tmp_path: Path) -> None:
+    rows, levels = front_door(400, 3), ["low", "mid", "high"]
+    ordered = pd.Categorical(np.array(levels)[np.digitize(rows["m"], [0.6, 1.5])], levels, ordered=True)
+    frame = pd.DataFrame({"x": rows["x"], "m": ordered})
+    frame.to_parquet(tmp_path / "pandas.parquet")
+    frame.to_feather(tmp_path / "pandas.feather")
+    enum = pl.DataFrame({"x": rows["x"].to_numpy(), "m": pl.Series(list(ordered), dtype=pl.Enum(levels))})
+    enum.write_parquet(tmp_path / "polars.parquet")
+    pa.parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "groups.parquet", row_group_size=50)
+    own = ht.fit("x -> m", frame)
+    files = [tmp_path / name for name in ("pandas.parquet", "pandas.feather", "polars.parquet", "groups.parquet")]
+    for source in (*files, str(files[0]), pa.Table.from_pandas(frame)):
+        np.testing.assert_array_equal(ht.fit("x -> m", source).moments.cov, own.moments.cov)
+    unordered = frame.assign(m=pd.Categorical(ordered, levels, ordered=False))
+    unordered.to_parquet(tmp_path / "unordered.parquet")
+    with pytest.raises(
+        DataError, match=r"for levels in an order give them, the lowest first, as kinds=\{'m': \[...\]\}"
+    ):
+        ht.fit("x -> m", tmp_path / "unordered.parquet")

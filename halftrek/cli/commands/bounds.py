@@ -35,8 +35,7 @@ def add_to(commands: Commands, words: Collection[str]) -> None:
     parser.add_argument(
         "--interval",
         choices=("likelihood", "stoye"),
-        default="likelihood",
-        help="by the likelihood (default), or by standard errors of the ends",
+        help="by the likelihood (default), or by standard errors of the ends (default with --kind)",
     )
     parser.add_argument("--picture", metavar="FILE", help="draw it into this file (.png, .svg, .pdf)")
     parser.add_argument(

@@ -273,7 +273,8 @@ def _about_texts(column: str, entries: Sequence[object], way_out: str) -> str:
     others = f" ({listed(words)})" if len(words) > 1 else ""
     return (
         f"{example}{others}; for indicator columns give categories={{{column!r}: {words[0]!r}}}, where "
-        f"{words[0]!r} is the level that the others are compared with, or convert it to numbers, or {way_out}"
+        f"{words[0]!r} is the level that the others are compared with; for levels in an order give them, the lowest "
+        f"first, as kinds={{{column!r}: [...]}}; or convert it to numbers, or {way_out}"
     )
 
 

@@ -1,12 +1,27 @@
-"""Columns whose categories have an order that the data themselves say: categoricals of pandas, Enums of polars."""
+"""Columns whose categories have an order that the data themselves say.
+
+Ordered categoricals of pandas, Enums of polars, ordered dictionaries of Arrow; and files of one's own that say the same
+of their columns. Enums of DuckDB are not among them: it makes them of categoricals that have no order, too.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+from typing import TYPE_CHECKING
+
 from halftrek.data.columns.categories import PAIRS, Category
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PARQUET = (".parquet", ".pq")
+ARROW = (".feather", ".arrow", ".ipc")
+_ENUM = b"_PL_ENUM_VALUES2"  # where polars writes the levels of an Enum, each after its length
 
 
 def ordered_columns(data: object) -> dict[str, Category]:
-    """The ordered columns of a frame, by name; none of anything else.
+    """The ordered columns of a frame, or of a Parquet or Arrow file, by name; none of anything else.
 
     Yes and no, and their like, are 0 and 1 with or without an order, and not among them.
     """
@@ -22,10 +37,67 @@ def ordered_columns(data: object) -> dict[str, Category]:
         except PolarsError:  # reading the rows will say what is wrong
             return {}
         ordered = {v: kind.categories for v, kind in schema.items() if type(kind).__name__ == "Enum"}
+    elif module == "pyarrow" and hasattr(data, "schema") and hasattr(data, "column_names"):
+        ordered = _of_arrow(data)
+    elif isinstance(data, str | os.PathLike) and os.path.isfile(data):
+        ordered = _of_file(os.fspath(data))
     else:
         return {}
     found = {v: tuple(_text(x) for x in levels) for v, levels in ordered.items()}
     return {v: in_order(v, levels) for v, levels in found.items() if len(levels) > 1 and not _truths(levels)}
+
+
+def _of_file(path: str) -> dict[str, list[object]]:
+    """Levels by column; a file that cannot be read has none, and reading its rows will say what is wrong."""
+    if not path.lower().endswith((*PARQUET, *ARROW)):
+        return {}
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        try:
+            if path.lower().endswith(PARQUET):
+                schema = parquet.read_schema(path)
+                names = [f.name for f in schema if pa.types.is_dictionary(f.type) and f.type.ordered]
+                return _enums(schema) | (_of_arrow(parquet.read_table(path, columns=names)) if names else {})
+            with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
+                ordered = any(pa.types.is_dictionary(f.type) and f.type.ordered for f in reader.schema)
+                return _enums(reader.schema) | (_of_arrow(reader.read_all()) if ordered else {})
+        except (pa.ArrowException, OSError):
+            return {}
+    except ImportError:
+        return {}
+
+
+def _enums(schema: pa.Schema) -> dict[str, list[object]]:
+    texts = {f.name: (f.metadata or {}).get(_ENUM, b"").decode() for f in schema}
+    return {v: _unpacked(text) for v, text in texts.items() if text}
+
+
+def _unpacked(text: str) -> list[object]:
+    """``3;low4;high`` as its words; lengths are those of the words in bytes."""
+    found: list[object] = []
+    rest = text.encode()
+    while match := re.match(rb"(\d+);", rest):
+        end = match.end() + int(match[1])
+        found.append(rest[match.end() : end].decode())
+        rest = rest[end:]
+    return found
+
+
+def _of_arrow(table: pa.Table) -> dict[str, list[object]]:
+    """Levels of ordered dictionaries, where all pieces of a column have the same."""
+    import pyarrow as pa
+
+    found = {}
+    for field in table.schema:
+        if pa.types.is_dictionary(field.type) and field.type.ordered:
+            column = table.column(field.name)
+            pieces = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+            levels = [piece.dictionary.to_pylist() for piece in pieces]
+            if levels and all(one == levels[0] for one in levels):
+                found[field.name] = levels[0]
+    return _enums(table.schema) | found
 
 
 def in_order(column: str, levels: tuple[str, ...]) -> Category:

@@ -40,7 +40,8 @@ def refuse_single_values(term: Asked | Distribution) -> None:
         if event.at is not None:
             raise QueryError(
                 f"{term}: a single value of a continuous outcome has probability 0; ask P({event.of} > "
-                f"{number(event.at)}), or say kinds={{...: 'ordered'}} of a column that is in categories"
+                f"{number(event.at)}) or for a range. If the column is yes/no or a scale, say "
+                f"kinds={{{str(event.of)!r}: 'ordered'}}; without it E[...] of a 0/1 outcome is the probability of 1"
             )
 
 
