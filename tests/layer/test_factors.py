@@ -139,3 +139,14 @@ def test_likelihood_has_the_usual_measures_too() -> None:
     measures, lavaan = fit.measures(), LAVAAN["one"]["measures"]
     assert measures["cfi"] == pytest.approx(lavaan["cfi.scaled"], abs=0.05)
     assert measures["rmsea"] == pytest.approx(lavaan["rmsea.scaled"], abs=0.03)
+
+
+def test_checks_of_weighted_least_squares_are_its_own_or_refused(tmp_path: Path) -> None:
+    """Scores of the likelihood, and errors of residuals at its maximum, are not those of another estimator."""
+    fit = fitted("covary", estimator="dwls")
+    with pytest.raises(ht.InputError, match="fit without estimator"):
+        fit.modifications()
+    assert np.isnan(np.asarray(fit.residuals()["z"], dtype=float)).all()
+    page = fit.report(tmp_path / "report.html").read_text()
+    assert "weighted least squares, scaled and shifted" in page
+    assert f"χ² = {fit.measures()['chi2']:.3f}" in page
