@@ -42,7 +42,7 @@ class RowInfluence:
         found = np.zeros((len(values), len(first)))
         for k, (i, j) in enumerate(zip(at[first], at[second], strict=True)):
             a, b = self.layer.margins[i], self.layer.margins[j]
-            moved = moved_covariance(self.layer, int(i), int(j), values)
+            moved = moved_covariance(self.layer, int(i), int(j), values, seen.codes)
             if moved is not None:
                 found[:, k] = moved
             elif i == j:

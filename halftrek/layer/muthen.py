@@ -10,9 +10,11 @@ have what ``RowInfluence`` says.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from halftrek.bottom.arrays import Floats
+from halftrek.bottom.arrays import Codes, Floats
 from halftrek.layer.bivariate import cells, phi
 from halftrek.layer.layer import Layer
 from halftrek.layer.margins import Margin
@@ -29,6 +31,7 @@ def moves_of(layer: Layer, values: Floats, weights: Floats) -> Floats:
     if not layer.complete:
         return found
     own = [_own_scores(margin, values[:, k]) for k, margin in enumerate(layer.margins)]
+    codes = [margin.codes(values[:, k]) if margin.cut else None for k, margin in enumerate(layer.margins)]
     inverse = [np.linalg.inv(s.T @ (s * w[:, None])) for s in own]
     for a, b in zip(*np.triu_indices(p), strict=True):
         first, second = layer.margins[a], layer.margins[b]
@@ -37,17 +40,20 @@ def moves_of(layer: Layer, values: Floats, weights: Floats) -> Floats:
         if a == b:
             found[a, a, 0], found[a, a, 1:3], found[a, a, 1 + m : 3 + m] = 1.0, inverse[a][:, 1], inverse[a][:, 0]
             continue
-        score, beside = _pair_scores(layer, int(a), int(b), values)
-        square, size = float(w @ score**2), _size(first)
-        together = beside.T @ (w * score) / square
+        if first.cut and second.cut:  # all rows of a cell are alike
+            score, beside, times = _cell_means(layer, int(a), int(b), codes, w)
+        else:
+            score, beside, times = *_pair_scores(layer, int(a), int(b), values), w
+        square, size = float(times @ score**2), _size(first)
+        together = beside.T @ (times * score) / square
         parts = inverse[a] @ together[:size], inverse[b] @ together[size:]
         for line, (one, other) in ((found[a, b], parts), (found[b, a], parts[::-1])):
             line[0], line[1 : 1 + len(one)], line[1 + m : 1 + m + len(other)] = 1.0 / square, one, other
     return found
 
 
-def moved_covariance(layer: Layer, a: int, b: int, values: Floats) -> Floats | None:
-    """How rows, times n, move a covariance; None where no means were kept."""
+def moved_covariance(layer: Layer, a: int, b: int, values: Floats, codes: Sequence[Codes | None]) -> Floats | None:
+    """How rows, times n, move a covariance; None where no means were kept. ``codes`` are of columns in categories."""
     line = _line(layer, a, b)
     if line is None:
         return None
@@ -59,14 +65,14 @@ def moved_covariance(layer: Layer, a: int, b: int, values: Floats) -> Floats | N
     if first.cut and second.cut:  # of each cell, and rows look it up
         one, other = (_own_scores(margin, margin.values) @ part for margin, part in ((first, here), (second, there)))
         table = line[0] * _cell_scores(layer, a, b) - one[:, None] - other
-        return np.asarray(table[first.codes(values[:, a]), second.codes(values[:, b])])
+        return np.asarray(table[codes[a], codes[b]])
     own = _own_scores(first, values[:, a]) @ here + _own_scores(second, values[:, b]) @ there
     moved = line[0] * _score(layer, a, b, values) - own
     s, t, r = float(layer.scale[a]), float(layer.scale[b]), float(layer.correlations[a, b])
     found = s * t * moved
     for j, sd, beside in ((a, s, t), (b, t, s)):  # a covariance moves with the deviations of plain columns, too
         if layer.margins[j].kind == "plain":
-            variance = moved_covariance(layer, j, j, values)
+            variance = moved_covariance(layer, j, j, values, codes)
             assert variance is not None
             found = found + 0.5 * r * beside / sd * variance
     return np.asarray(found)
@@ -105,11 +111,9 @@ def _own_scores(margin: Margin, column: Floats) -> Floats:
 
 
 def _score(layer: Layer, a: int, b: int, values: Floats) -> Floats:
-    """Of each row in r."""
+    """Of each row in r, where one column of the pair or both are plain."""
     first, second = layer.margins[a], layer.margins[b]
     r = float(layer.correlations[a, b])
-    if first.cut and second.cut:
-        return np.asarray(_cell_scores(layer, a, b)[first.codes(values[:, a]), second.codes(values[:, b])])
     if first.cut or second.cut:
         plain, cut = (b, a) if first.cut else (a, b)
         other = layer.margins[cut]
@@ -124,15 +128,23 @@ def _cell_scores(layer: Layer, a: int, b: int) -> Floats:
     return np.asarray(at.by_r / np.maximum(at.share, LEAST))
 
 
+def _cell_means(
+    layer: Layer, a: int, b: int, codes: Sequence[Codes | None], w: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Of two columns in categories, cell by cell: scores in r and in the cuts of both, and the share of the rows."""
+    first, second, one, other = layer.margins[a], layer.margins[b], codes[a], codes[b]
+    assert one is not None
+    assert other is not None
+    at, wide = cells(first.cuts, second.cuts, layer.correlations[a, b]), len(second.values)
+    share = np.maximum(at.share, LEAST).ravel()
+    beside = np.concatenate([at.by_first, at.by_second]).reshape(-1, len(share)).T / share[:, None]
+    return at.by_r.ravel() / share, beside, np.bincount(one * wide + other, w, len(share))
+
+
 def _pair_scores(layer: Layer, a: int, b: int, values: Floats) -> tuple[Floats, Floats]:
-    """In r, and in the parameters of both margins, the first's first."""
+    """In r, and in the parameters of both margins, the first's first; for each row."""
     first, second = layer.margins[a], layer.margins[b]
     score = _score(layer, a, b, values)
-    if first.cut and second.cut:
-        at = cells(first.cuts, second.cuts, layer.correlations[a, b])
-        i, j = first.codes(values[:, a]), second.codes(values[:, b])
-        share = np.maximum(at.share[i, j], LEAST)
-        return score, np.concatenate([at.by_first[:, i, j], at.by_second[:, i, j]]).T / share[:, None]
     if first.cut or second.cut:
         of_plain, of_cut = _one_cut(layer, *((b, a) if first.cut else (a, b)), values)
         return score, np.concatenate([of_cut, of_plain] if first.cut else [of_plain, of_cut], axis=1)

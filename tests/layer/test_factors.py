@@ -53,6 +53,23 @@ def test_weighted_least_squares_are_those_of_lavaan(name: str) -> None:
     check_measures(fit, LAVAAN[name]["measures"])
 
 
+def test_a_text_of_lavaan_is_fitted_as_it_does_by_default() -> None:
+    """Units of the first items, WLSMV."""
+    table = items()
+    graph = ht.from_lavaan("F =~ a0 + a1 + a2\nG =~ b0 + b1 + b2\nG ~ F")
+    fit = ht.fit(graph, table, kinds=dict.fromkeys(table, "ordered"), estimator="dwls")
+    params = fit.params()
+    rows = zip(*(params[c] for c in ("lhs", "op", "rhs", "est", "se")), strict=True)
+    mine = {(lhs, op, rhs): (est, se) for lhs, op, rhs, est, se in rows}
+    compared = 0
+    for lhs, op, rhs, est, se in LAVAAN["marker"]["parameters"]:
+        if op in ("=~", "~") or (op == "~~" and lhs in "FG"):
+            assert mine[lhs, op, rhs] == pytest.approx((est, se), rel=1e-5, abs=1e-7), (lhs, op, rhs)
+            compared += 1
+    assert compared == 9
+    check_measures(fit, LAVAAN["marker"]["measures"])
+
+
 def check_measures(fit: ht.Fit, lavaan: dict[str, float | None]) -> None:
     """Everything that follows from the test, as lavaan has it scaled."""
     measures, test, base = fit.measures(), dwls_test(fit), dwls_baseline(fit)
@@ -122,3 +139,14 @@ def test_likelihood_has_the_usual_measures_too() -> None:
     measures, lavaan = fit.measures(), LAVAAN["one"]["measures"]
     assert measures["cfi"] == pytest.approx(lavaan["cfi.scaled"], abs=0.05)
     assert measures["rmsea"] == pytest.approx(lavaan["rmsea.scaled"], abs=0.03)
+
+
+def test_checks_of_weighted_least_squares_are_its_own_or_refused(tmp_path: Path) -> None:
+    """Scores of the likelihood, and errors of residuals at its maximum, are not those of another estimator."""
+    fit = fitted("covary", estimator="dwls")
+    with pytest.raises(ht.InputError, match="fit without estimator"):
+        fit.modifications()
+    assert np.isnan(np.asarray(fit.residuals()["z"], dtype=float)).all()
+    page = fit.report(tmp_path / "report.html").read_text()
+    assert "weighted least squares, scaled and shifted" in page
+    assert f"χ² = {fit.measures()['chi2']:.3f}" in page

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import halftrek as ht
+from halftrek.errors import InputError
 from halftrek.estimation.district.trace import likelihood_trace
 from halftrek.reporting import (
+    plot_bounds,
     plot_constraints,
     plot_convergence,
     plot_profile,
@@ -174,3 +176,14 @@ def test_the_range_of_a_sensitivity_holds_zero_itself() -> None:
     found = sensitivity("x -> y", rows, "x ~> y", arc=("x", "y"))
     assert found.covariance[len(found.covariance) // 2] == 0.0
     assert (found.covariance == -found.covariance[::-1]).all()
+
+
+def test_a_set_of_values_is_drawn_from_its_answer_too() -> None:
+    rng = np.random.default_rng(7)
+    x, m, y = rng.standard_exponential((3, 400))
+    m, y = m + 0.6 * x, y + 0.7 * (m + 0.6 * x)
+    fit = ht.fit("x -> m -> y; x <-> m; x <-> y", {"x": x, "m": m, "y": y})
+    answer = fit.query("m -> y", errors="independent")
+    assert plot_bounds(answer).get_title() == plot_bounds(answer.result).get_title()  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="plot_effects draws those with one value"):
+        plot_bounds(ht.fit("x -> m", {"x": x, "m": m}).query("x -> m"))

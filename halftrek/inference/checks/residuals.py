@@ -126,9 +126,9 @@ def residuals(fit: Fitted, robust: bool | None = None) -> list[Residual]:
     """Residual correlations, largest misfit first.
 
     Correlations are compared each on its own scale (lavaan's "cor.bollen"); z is of the covariances (lavaan's
-    "standardized"). Models of some hundred variables have no z (it needs too much
-    room), nor have those with held intercepts. Where values are missing the unrestricted maximum stands for the
-    sample's covariances; pairs that no row has both of have none.
+    "standardized"). Models of some hundred variables have no z (it needs too much room), nor have those with held
+    intercepts, nor weighted least squares. Where values are missing the unrestricted maximum stands for the sample's
+    covariances; pairs that no row has both of have none.
 
     ``robust``: errors from independent units (rows, or clusters), for data that are not normal; left out: for clusters.
     """
@@ -141,6 +141,8 @@ def residuals(fit: Fitted, robust: bool | None = None) -> list[Residual]:
     errors = data.residual_errors(fit)
     with np.errstate(invalid="ignore", divide="ignore"):
         restricted = errors > np.sqrt(data.residual_zero / fit.n * _size(S))
+        if fit.method == "dwls":  # their errors are those of maximum likelihood
+            restricted = np.zeros_like(restricted)
         errors, df = _unit_errors(fit, S, restricted) if by_units else (errors, np.inf)
         z = np.where(restricted, (S - model.cov) / errors, np.nan)
     rows: list[Residual] = []

@@ -130,6 +130,10 @@ def without_likelihood(found: Measures) -> Measures:
 
 def usual_measures(fit: Fitted) -> tuple[Measures, str]:
     """Test and indices that suit the rows, and which they are: for rows in clusters, or with sampling weights."""
+    if fit.method == "dwls":
+        from halftrek.inference.information.behind.dwls import WEIGHTED, dwls_measures
+
+        return dwls_measures(fit), WEIGHTED
     if not counts_units(fit, None, "measures()"):
         return measures(fit), NORMAL_THEORY
     found, units = measures_by_units(fit)

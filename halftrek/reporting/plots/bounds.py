@@ -5,20 +5,26 @@ from __future__ import annotations
 from math import inf, isfinite
 from typing import TYPE_CHECKING
 
+from halftrek.errors import InputError
 from halftrek.reporting.plots.figures import BLUE, GREY, VERMILION, axes_or_new, tidy_axes
 from halftrek.results.sets.bounds import INDEPENDENT, Bounds, set_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from halftrek.results.answers import Answer
     from halftrek.results.sets.bounds import Ends
 
 MARGIN = 0.35  # of what is finite, beyond the outermost finite end ...
 OPEN = 4.0  # ... times this where values go on without end
 
 
-def plot_bounds(found: Bounds, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draws the set as a thick bar, piece by piece, and the interval for the true value as a thin one below it."""
+def plot_bounds(found: Bounds | Answer, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draws the set as a thick bar, piece by piece, and the interval for the true value as a thin one below it.
+
+    ``found`` is what ``fit.bounds`` gives, or an answer that is a set (``fit.query(..., errors="independent")``).
+    """
+    found = _set_of(found)
     ax = axes_or_new(ax, (7.0, 2.6))
     low, high = _window(found)
     ax.set_xlim(low, high)
@@ -42,12 +48,20 @@ def plot_bounds(found: Bounds, *, ax: Axes | None = None, title: str | None = No
     ax.set_yticks([0.75, 0.0], [left, f"{100 * found.level:g}% interval"])
     asked = "the answer" if found.question is None else str(found.question)
     ax.set_xlabel(asked, parse_math=False)
-    tidy_axes(ax, title or f"{asked}: {found.words} ({100 * found.level:g}%: {set_in_words(found.interval_pieces)})")
+    both = "" if found.pieces == found.interval_pieces else f": {set_in_words(found.interval_pieces)}"
+    tidy_axes(ax, title or f"{asked}: {found.words} ({100 * found.level:g}%{both})")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0, pad=12)
     if found.empty and not found.interval_pieces:
         ax.set_xticks([])
     return ax
+
+
+def _set_of(found: Bounds | Answer) -> Bounds:
+    inside = found if isinstance(found, Bounds) else getattr(found, "result", None)
+    if not isinstance(inside, Bounds):
+        raise InputError("plot_bounds draws answers that are sets of values; plot_effects draws those with one value")
+    return inside
 
 
 def _window(found: Bounds) -> Ends:

@@ -56,6 +56,7 @@ def checks_chapter(fit: Fit) -> tuple[Chapter, list[str]]:
 def _overall(fit: Fit, warnings: list[str]) -> Document:
     found, test = usual_measures(fit)
     scaled = "" if test == NORMAL_THEORY else f" ({test})"
+    kind = "Test" if fit.method == "dwls" else "Likelihood-ratio test"
     parts: list[Piece] = []
     if not found.df:
         parts.append(Paragraph("The model has no degrees of freedom: it fits any data, so data cannot contradict it."))
@@ -64,7 +65,7 @@ def _overall(fit: Fit, warnings: list[str]) -> Document:
         verdict = "contradict the graph as a whole" if bad else "do not contradict the graph as a whole"
         parts.append(
             Paragraph(
-                f"Likelihood-ratio test against the model that says nothing{scaled}: χ² = {number(found.chi2)} with "
+                f"{kind} against the model that says nothing{scaled}: χ² = {number(found.chi2)} with "
                 f"{found.df} degrees of freedom, {p_words(found.pvalue)}. At the {100 * LEVEL:g}% level the data "
                 f"{verdict}."
             )

@@ -2,10 +2,12 @@
 
 from itertools import combinations
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
+from benchmarks.independence import every_mixed, random_mixed
 from halftrek.graphs import Graph
 from halftrek.identification import every_effect, identify
 from halftrek.identification.criteria.flows import disjoint_paths
@@ -76,6 +78,56 @@ def test_ranks_are_flows(graph: Graph) -> None:
         if flow(v, graph.parents(v)) > flow(v, tuple(u for u in graph.parents(v) if u != p))
     }
     assert set(fibre_of(graph).known) == by_flow
+
+
+def by_networkx(graph: Graph, v: str, parents: list[str]) -> int:
+    """How many paths without a common vertex lead from R to these parents: every vertex is split and used once."""
+    mine = {v, *graph.spouses(v)}
+    above = {a for a in graph.observed if a != v and nx.has_path(plain_of(graph), a, v)}
+    sources_of_v = {a for a in above if not {a, *graph.spouses(a)} <= mine}
+    split = nx.DiGraph()
+    split.add_nodes_from(["from", "to"])
+    for a in graph.observed:
+        split.add_edge((a, "in"), (a, "out"), capacity=1)
+        split.add_edges_from((((a, "out"), (b, "in")) for b in graph.children(a)), capacity=1)
+    split.add_edges_from((("from", (a, "in")) for a in sources_of_v), capacity=1)
+    split.add_edges_from((((a, "out"), "to") for a in parents), capacity=1)
+    return int(nx.maximum_flow_value(split, "from", "to"))
+
+
+def plain_of(graph: Graph) -> nx.DiGraph:
+    found: nx.DiGraph = nx.DiGraph()
+    found.add_nodes_from(graph.observed)
+    found.add_edges_from(graph.directed)
+    return found
+
+
+def by_random_matrices(graph: Graph, v: str, parents: list[str], rng: np.random.Generator) -> int:
+    """The rank of total effects from R on these parents, at random weights."""
+    names, mine = list(graph.observed), {v, *graph.spouses(v)}
+    T = np.zeros((len(names), len(names)))
+    for a, b in graph.directed:
+        T[names.index(a), names.index(b)] = rng.normal()
+    B = np.linalg.inv(np.eye(len(names)) - T)
+    rows = [a for a in names if a != v and B[names.index(a), names.index(v)] and not {a, *graph.spouses(a)} <= mine]
+    block = B[np.ix_([names.index(a) for a in rows], [names.index(p) for p in parents])]
+    return int(np.linalg.matrix_rank(block, tol=1e-10)) if block.size else 0
+
+
+def test_the_rule_is_the_published_one_on_all_small_graphs_and_some_of_five() -> None:
+    """Tramontano, Drton and Etesami (2024): by ranks of random matrices, and by a flow of another library."""
+    rng = np.random.default_rng(1)
+    tried = [*every_mixed(3), *(random_mixed(rng, 5) for _ in range(60))]
+    for graph in tried:
+        known = fibre_of(graph).known
+        for p, v in graph.directed:
+            parents = list(graph.parents(v))
+            others = [u for u in parents if u != p]
+            flow = by_networkx(graph, v, parents) - by_networkx(graph, v, others)
+            rank = by_random_matrices(graph, v, parents, rng) - by_random_matrices(graph, v, others, rng)
+            assert flow == rank
+            assert ((p, v) in known) == (flow == 1), (graph, p, v)
+    assert len(tried) == 64 + 60
 
 
 @settings(deadline=None, max_examples=40, derandomize=True)

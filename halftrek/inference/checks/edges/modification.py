@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from halftrek.bottom.arrays import Flags
+from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.given.options import needs_whole
 from halftrek.graphs import Edge, Graph
@@ -63,6 +64,11 @@ def modifications(fit: Fitted, kind: Kind | None = None, robust: bool | None = N
 
     ``robust``: from independent units (rows, or clusters), for data that are not normal; left out: for clusters.
     """
+    if fit.method == "dwls":
+        raise InputError(
+            "modification indices are scores of the likelihood, which is not at its maximum here; fit without "
+            'estimator="dwls" and ask again'
+        )
     by_units = counts_units(fit, robust, "modifications()")
     flat = _flat_districts(fit)
     rows: list[Modification] = []
