@@ -109,7 +109,6 @@ _SET_KEYS = {
 _SET, _SET_OF_FIT = _object(_SET_KEYS), _object({**_SET_KEYS, "fit": _object(_ENDED)})
 _EFFECTS = _rows("cause effect kind method note", "est se z p ci_low ci_high std")
 _TESTS = _rows("kind constraint test verdict", "estimate statistic df p p_holm p_bh p_adjusted")
-_LINES = _rows("constraint test verdict", "statistic df p p_holm p_bh p_adjusted")
 _CHECKS = _object(
     {
         "measures": {"type": "object", "properties": {"test": _TEXT}, "additionalProperties": _NUMBER},

@@ -130,10 +130,10 @@ def _about(fits: GroupFits, i: int, how: How) -> list[Note]:
 
 def framed(fits: GroupFits, columns: Mapping[str, Sequence[object]], lines: int) -> Frame:
     """The table with the groups first: one column, or one for each variable that says the group."""
-    by, keys = fits.groups.by, fits.groups.keys
+    by = fits.groups.by
     names = [f"{name}_group" if name in columns else name for name in by]  # a table has each name once
-    first = {name: [key[a] for key in keys for _ in range(lines)] for a, name in enumerate(names)}
-    first = first or {"group": [key for key in keys for _ in range(lines)]}
+    first = {name: [key[a] for key in fits.keys for _ in range(lines)] for a, name in enumerate(names)}
+    first = first or {"group": [key for key in fits.keys for _ in range(lines)]}
     return as_frame({**first, **columns}, fits.frame)
 
 

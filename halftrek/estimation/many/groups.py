@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class FittedGroups(Portable, Faces):
         return self.clusters_left_out or (self.rows is not None and self.rows.cluster is not None)
 
     @property
-    def keys(self) -> tuple[Hashable, ...]:
+    def keys(self) -> tuple[Any, ...]:
         """The labels of the groups: tuples where several columns say the group."""
         return self.groups.keys
 
@@ -117,7 +118,7 @@ class FittedGroups(Portable, Faces):
     def __contains__(self, key: object) -> bool:
         return key in self.place
 
-    def __iter__(self) -> Iterator[Hashable]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.keys)
 
     def __len__(self) -> int:
