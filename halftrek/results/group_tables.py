@@ -148,12 +148,12 @@ def compare_groups(
     """Tests that groups are alike, with p-values adjusted by Holm where there are several."""
     if fits.groups.sampled:
         raise InputError(
-            "rows have sampling weights, and the tests that groups are alike take all rows for equally telling; "
+            "rows have sampling weights, and the tests that groups are alike treat all rows as equally informative; "
             "compare the intervals of fits.query(...)"
         )
     if fits.clustered:
         raise InputError(
-            "rows are in clusters, and the tests that groups are alike take all rows for independent; "
+            "rows are in clusters, and the tests that groups are alike treat all rows as independent; "
             "compare the intervals of fits.query(...)"
         )
     if question is None:

@@ -231,8 +231,8 @@ def fit_groups(
 
     ``by`` is a column of the data or one label for each row; ``["site", "sex"]`` (or labels for each row by name,
     ``{"site": labels, ...}``) makes a group of every combination that occurs, whose key is a tuple of labels. Without
-    it ``data`` are moments by group. ``missing`` is as in ``fit``: full information in each group that has holes,
-    unless rows with holes are left out or refused. ``cluster`` as in ``fit``, within each group.
+    it ``data`` are moments by group. ``missing`` is as in ``fit``: full information in each group that lacks values,
+    unless such rows are left out or refused. ``cluster`` as in ``fit``, within each group.
     """
     from halftrek.estimation.fit import MAX_ITER
     from halftrek.estimation.many.groups import fit_groups as fit_each
