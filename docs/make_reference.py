@@ -39,7 +39,11 @@ SECTIONS = (
     ("", "halftrek.inference", ("contradictions", "restrictions_behind", "Contradiction")),
     ("Answers", "halftrek", ("Answer", "table", "AnswerTable", "Gaussian")),
     ("When it cannot be known", "halftrek", ("bounds", "Bounds")),
-    ("Models side by side", "halftrek", ("compare", "Comparison", "measurement_invariance")),
+    (
+        "Models side by side",
+        "halftrek",
+        ("compare", "Comparison", "measurement_invariance", "fit_together", "FitsTogether"),
+    ),
     ("Known models", "halftrek", ("CGLSCM", "GLSCM", "cgl_edge")),
     ("", "halftrek.simulation", ("random_graph", "random_model")),
     ("Named graphs, data sets, files", "halftrek", ("catalog", "dataset", "save", "load")),

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from halftrek.reporting.papers.table import AnswerTable, table
     from halftrek.results.answers import Answer
     from halftrek.results.beside.measurement import measurement_invariance
+    from halftrek.results.beside.together import FitsTogether, fit_together
     from halftrek.results.fit import Fit
     from halftrek.results.given.reading import from_lavaan, graph, identify, moments
     from halftrek.results.groups import GroupFits
@@ -67,6 +68,7 @@ __all__ = [
     "ConvergenceError",
     "DataError",
     "Fit",
+    "FitsTogether",
     "Gaussian",
     "Graph",
     "GraphError",
@@ -92,6 +94,7 @@ __all__ = [
     "fit",
     "fit_batch",
     "fit_groups",
+    "fit_together",
     "format_graph",
     "from_lavaan",
     "graph",
@@ -141,6 +144,7 @@ _HOMES = {  # loaded when first used, so that the command line and small scripts
     "results.fit": ("Fit",),
     "results.groups": ("GroupFits",),
     "results.beside.measurement": ("measurement_invariance",),
+    "results.beside.together": ("FitsTogether", "fit_together"),
     "results.given.reading": ("from_lavaan", "graph", "identify", "moments"),
     "results.workflow": ("fit", "fit_batch", "fit_groups"),
     "comparison": ("Comparison", "compare"),

@@ -155,6 +155,15 @@ def measurement() -> Any:
 
 
 @cache
+def together() -> Any:
+    """A factor in two groups that are fitted together."""
+    rng = np.random.default_rng(3)
+    factor = rng.normal(size=400)
+    columns = {v: factor * load + rng.normal(size=400) for v, load in (("a", 1.0), ("b", 0.8), ("c", 0.7))}
+    return ht.fit_together("F =~ a + c(k, l)*b + c(m, m)*c; gap := k - l", columns, by=np.repeat(["one", "other"], 200))
+
+
+@cache
 def findings() -> dict[str, Any]:
     """What a fit lists, compares and decomposes."""
     fit = fits()["complete"]
@@ -169,6 +178,7 @@ def findings() -> dict[str, Any]:
         "adjustment": instrumental("z -> x; x -> y; c -> {x, y}").adjustments("x ~> y").crude,
         "profile": fit.profile("z ~> y", points=5),
         "measurement invariance": measurement(),
+        "fits together": together(),
         "comparison": ht.compare({"full": fit, "less": rival}),
         "bounds": instrumental().bounds("x ~> y", assume=["abs(z1 -> y) <= 0.1", "abs(z2 -> y) <= 0.1"]),
         "sensitivity": sensitivity("z -> x -> y", _columns(), "x ~> y", arc=("x", "y"), values=[-0.1, 0.0, 0.1]),

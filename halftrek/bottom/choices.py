@@ -13,6 +13,10 @@ Information = Literal["expected", "observed"]
 RobustTest = Literal["yuan-bentler", "satorra-bentler"]
 Scoring = Literal["regression", "bartlett"]  # of hidden variables
 Invariant = Literal["configural", "metric", "scalar", "strict"]  # what is equal in all groups
+Equal = Literal[  # kinds of parameters that are equal in all groups, by lavaan's names
+    "loadings", "intercepts", "means", "regressions", "residuals", "residual.covariances", "lv.variances",
+    "lv.covariances",
+]  # fmt: skip
 Multiplicity = Literal["holm", "bh", "none"]
 EffectKind = Literal["all", "direct", "indirect", "total", "through"]
 Unidentified = Literal["raise", "nan"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from halftrek.bottom.choices import Divisor, Ends, ErrorKind, Interval, Method, Missing
+from halftrek.bottom.choices import Divisor, Ends, ErrorKind, Interval, LavaanFunction, Method, Missing
 from halftrek.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,6 +61,20 @@ class Data:
 
 
 @dataclass(frozen=True)
+class Lavaan:
+    """How a graph in lavaan's syntax is read: as a function of lavaan reads it, or as a graph if none is named."""
+
+    function: LavaanFunction | None = None
+    std_lv: bool = False
+    orthogonal: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("std_lv", "orthogonal"):
+            if getattr(self, name) and self.function is None:
+                raise InputError(f"{name} is an option of lavaan's functions; say which: --lavaan sem, cfa or growth")
+
+
+@dataclass(frozen=True)
 class Fitting:
     """How the model is fitted."""
 
@@ -103,6 +117,7 @@ class Analysis:
     graph: str
     data: Data
     questions: tuple[str, ...] = ()
+    lavaan: Lavaan = field(default_factory=Lavaan)
     fit: Fitting = field(default_factory=Fitting)
     uncertainty: Uncertainty = field(default_factory=Uncertainty)
     output: Output = field(default_factory=Output)
@@ -136,7 +151,13 @@ def analysis_of(args: argparse.Namespace, questions: tuple[str, ...] = ()) -> An
     )
     effects, checks, crude = (bool(given.get(name)) for name in ("effects", "checks", "crude"))
     output = Output(effects=effects, checks=checks, crude=crude)
-    return Analysis(given.get("graph", ""), data, questions, Fitting(args.method, args.noise), sure, output)
+    fit = Fitting(args.method, args.noise)
+    return Analysis(given.get("graph", ""), data, questions, lavaan_of(args), fit, sure, output)
+
+
+def lavaan_of(args: argparse.Namespace) -> Lavaan:
+    """How a graph in lavaan's syntax is to be read."""
+    return Lavaan(args.lavaan, args.std_lv, args.orthogonal)
 
 
 def _by_column(given: list[str] | None, option: str, what: str) -> dict[str, str] | None:
@@ -153,7 +174,8 @@ def _by_column(given: list[str] | None, option: str, what: str) -> dict[str, str
 
 def refuse_choices(args: argparse.Namespace) -> None:
     """Raise if the words make a choice that belongs into the analysis file, which they name beside it."""
-    usual = {f.name: f.default for kind in (Data, Fitting, Uncertainty) for f in fields(kind)}
+    usual = {f.name: f.default for kind in (Data, Lavaan, Fitting, Uncertainty) for f in fields(kind)}
+    usual["lavaan"] = usual.pop("function")
     for name, value in vars(args).items():
         if name in usual and name != "connect" and value != usual[name]:
             option = f"--{name.replace('_', '-')}"

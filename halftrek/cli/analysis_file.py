@@ -11,10 +11,16 @@ from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from halftrek.cli.analysis import Analysis, Data, Fitting, Output, Uncertainty
+from halftrek.cli.analysis import Analysis, Data, Fitting, Lavaan, Output, Uncertainty
 from halftrek.errors import HalftrekError, InputError
 
-_TABLES: dict[str, type] = {"data": Data, "fit": Fitting, "uncertainty": Uncertainty, "output": Output}
+_TABLES: dict[str, type] = {
+    "data": Data,
+    "lavaan": Lavaan,
+    "fit": Fitting,
+    "uncertainty": Uncertainty,
+    "output": Output,
+}
 _KINDS = {str: "a text", float: "a number", int: "a whole number", bool: "true or false"}
 
 

@@ -20,6 +20,7 @@ from halftrek.cli.commands import (
     report,
     run,
     sensitivity,
+    together,
 )
 from halftrek.cli.commands.tools import completion, convert, demo, reproduce, schema, serve, simulate
 from halftrek.cli.exits import BAD_INPUT, DONE, INTERNAL, NOT_CONVERGED, NOT_IDENTIFIED, PIPE_CLOSED
@@ -62,8 +63,8 @@ class _Version(argparse.Action):
 
 
 _COMMANDS = (
-    demo, reproduce, identify, fit, effect, instruments, sensitivity, bounds, counterfactual, predict, compare, report,
-    run, serve, simulate, convert, completion, schema,
+    demo, reproduce, identify, fit, effect, instruments, sensitivity, bounds, counterfactual, predict, compare,
+    together, report, run, serve, simulate, convert, completion, schema,
 )  # fmt: skip
 
 

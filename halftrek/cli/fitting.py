@@ -131,11 +131,11 @@ def checks_text(fit: Fit, record: dict[str, Any]) -> str:
     from halftrek.reporting.text import as_text
 
     parts: list[Printed] = [Heading("Does the graph fit?"), Facts(_measures(record["measures"]))]
-    if record["tests"]:
-        adjusted = [r["p_adjusted"] for r in record["tests"]]
+    adjusted = [r["p_adjusted"] for r in record["tests"] or () if r["kind"] != "linearity"]
+    if adjusted:
         parts += [Heading("What the graph implies"), claims_table(constraint_tests(fit), adjusted)]
     elif record["tests"] is not None:
-        parts.append(Paragraph("The graph implies nothing that data could contradict."))
+        parts.append(Paragraph("The graph implies nothing about covariances that data could contradict."))
     if record["linearity"]:
         lines = [r["p_adjusted"] for r in record["linearity"]]
         parts += [Heading("Are effects straight lines?"), lines_table(line_tests(fit), lines)]

@@ -21,11 +21,10 @@ def run_groups(args: argparse.Namespace, analysis: Analysis, graph: Graph, quest
     from halftrek.cli.inputs import opened_data
     from halftrek.cli.output import show, show_json
     from halftrek.results import workflow
-    from halftrek.results.given.inputs import read_question, refuse_with_groups
+    from halftrek.results.given.inputs import read_question
 
     _refuse_other_options(args)
     by = columns_of(args.by)
-    refuse_with_groups(kinds=analysis.data.kinds)
     with opened_data(analysis) as options:
         fits = workflow.fit_groups(graph, by=by if len(by) > 1 else by[0], noise=analysis.fit.noise, **options)
         level = analysis.uncertainty.level

@@ -14,7 +14,7 @@ from halftrek.errors import DataError, GraphSyntaxError, InputError
 if TYPE_CHECKING:
     import duckdb
 
-    from halftrek.cli.analysis import Analysis
+    from halftrek.cli.analysis import Analysis, Lavaan
     from halftrek.data.sources.sql import Reach
     from halftrek.examples import DataSet, Entry
     from halftrek.graphs import Graph
@@ -24,11 +24,14 @@ _HERE = Path()
 _ASSIGNED = re.compile(r"""\s*(?:"([^"]+)"|([^"=,]+?))\s*([-+*/]?=)\s*([^,]+?)\s*(?:,|$)""")
 
 
-def read_graph(source: str, folder: Path = _HERE) -> Graph:
+def read_graph(source: str, folder: Path = _HERE, lavaan: Lavaan | None = None) -> Graph:
     """The graph of a file, of standard input, of the catalog or a data set, or of the text itself; in this order.
 
-    A file holds text, or what ``save`` wrote of a graph, a model, a fit or a verdict.
+    A file holds text, or what ``save`` wrote of a graph, a model, a fit or a verdict. With a function of ``lavaan`` it
+    is text in lavaan's syntax, read as that function does.
     """
+    if lavaan is not None and lavaan.function is not None:
+        return _read_as(lavaan, read_text(source, folder))
     if source == STANDARD_INPUT:
         text = _decoded(sys.stdin.buffer.read(), "standard input")
         if not text.strip():
@@ -48,12 +51,37 @@ def read_graph(source: str, folder: Path = _HERE) -> Graph:
     return study.graph
 
 
+def read_text(source: str, folder: Path = _HERE) -> str:
+    """The text of a file or of standard input, or the text itself."""
+    if source == STANDARD_INPUT:
+        return _decoded(sys.stdin.buffer.read(), "standard input")
+    return _decoded((folder / source).read_bytes(), source) if _is_file(folder / source) else source
+
+
+def _read_as(lavaan: Lavaan, text: str) -> Graph:
+    """The graph of a text as a function of lavaan reads it."""
+    from halftrek.results.given.lavaan import conventions_of
+    from halftrek.syntax import detect_syntax, parse_lavaan
+
+    assert lavaan.function is not None
+    if detect_syntax(text) != "lavaan":
+        raise InputError(
+            f"--lavaan {lavaan.function} reads a text in lavaan's syntax, y ~ x, and this is none: {text!r}"
+        )
+    how = conventions_of(lavaan.function, std_lv=lavaan.std_lv, orthogonal=lavaan.orthogonal)
+    return _told(parse_lavaan(text, how))
+
+
 def _parsed(text: str) -> Graph:
     """The graph of a text; what the text says and the graph does not hold is told on standard error."""
-    from halftrek.cli.process import say
     from halftrek.syntax import parse_graph
 
-    graph = parse_graph(text)
+    return _told(parse_graph(text))
+
+
+def _told(graph: Graph) -> Graph:
+    from halftrek.cli.process import say
+
     for note in graph.notes:
         say(f"note: {note.words('command line')}")
     return graph

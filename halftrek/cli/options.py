@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, get_args
 
-from halftrek.bottom.choices import Divisor, Ends, Interval, Method, Missing, Unidentified
+from halftrek.bottom.choices import Divisor, Ends, Interval, LavaanFunction, Method, Missing, Unidentified
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -95,8 +95,19 @@ def add_connect(parser: argparse._ActionsContainer, where: str) -> None:
     )
 
 
+def add_lavaan(parser: argparse.ArgumentParser) -> None:
+    """How a graph in lavaan's syntax is read."""
+    group = parser.add_argument_group("a graph in lavaan's syntax")
+    group.add_argument(
+        "--lavaan", choices=get_args(LavaanFunction), help="read it as this function of lavaan does, with its defaults"
+    )
+    group.add_argument("--std-lv", action="store_true", help="with --lavaan: factors of variance 1, as std.lv = TRUE")
+    group.add_argument("--orthogonal", action="store_true", help="with --lavaan: factors that do not covary")
+
+
 def add_fit(parser: argparse.ArgumentParser) -> None:
-    """What may be chosen about a fit."""
+    """What may be chosen about a fit, and how its graph is read."""
+    add_lavaan(parser)
     parser.add_argument(
         "--method",
         choices=get_args(Method),

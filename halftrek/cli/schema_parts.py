@@ -39,3 +39,15 @@ NOTE = object_of(
     {"code": TEXT, "level": {"enum": ["doubt", "warning", "note", "aside"]}, "text": TEXT, "facts": ANY_OBJECT}
 )
 NOTES = list_of(NOTE)
+
+
+TOGETHER = object_of(
+    {
+        "groups": TEXTS,
+        **dict.fromkeys(("n", "loglik"), NUMBER),
+        "converged": FLAG,
+        "fit": {"type": "object", "additionalProperties": NUMBER},
+        "at_zero": list_of(TEXTS),
+        "rows": rows_of("group lhs op rhs note", "est se z p std"),
+    }
+)

@@ -10,8 +10,8 @@ from halftrek.cli.schema_parts import NUMBER as _NUMBER
 from halftrek.cli.schema_parts import TEXT as _TEXT
 from halftrek.cli.schema_parts import TEXT_OR_NULL as _TEXT_OR_NULL
 from halftrek.cli.schema_parts import TEXTS as _TEXTS
+from halftrek.cli.schema_parts import TOGETHER, Schema
 from halftrek.cli.schema_parts import WHOLE as _WHOLE
-from halftrek.cli.schema_parts import Schema
 from halftrek.cli.schema_parts import list_of as _list
 from halftrek.cli.schema_parts import object_of as _object
 from halftrek.cli.schema_parts import rows_of as _rows
@@ -109,6 +109,7 @@ _SET_KEYS = {
 _SET, _SET_OF_FIT = _object(_SET_KEYS), _object({**_SET_KEYS, "fit": _object(_ENDED)})
 _EFFECTS = _rows("cause effect kind method note", "est se z p ci_low ci_high std")
 _TESTS = _rows("kind constraint test verdict", "estimate statistic df p p_holm p_bh p_adjusted")
+_LINES = _rows("constraint test verdict", "statistic df p p_holm p_bh p_adjusted")
 _CHECKS = _object(
     {
         "measures": {"type": "object", "properties": {"test": _TEXT}, "additionalProperties": _NUMBER},
@@ -118,11 +119,7 @@ _CHECKS = _object(
         "modifications": {"anyOf": [{"type": "null"}, _rows("edge lhs op rhs test", "mi epc std p")]},
         "note": _TEXT,
     },
-    {
-        "linearity": {
-            "anyOf": [{"type": "null"}, _rows("constraint test verdict", "statistic df p p_holm p_bh p_adjusted")]
-        }
-    },
+    {"linearity": {"anyOf": [{"type": "null"}, _LINES]}},
 )
 _DISTRICT = _object({"members": _TEXTS, "iterations": _NUMBER, "starts": _NUMBER, "agreeing": _NUMBER})
 _FIT_KEYS = {
@@ -237,6 +234,7 @@ SCHEMAS: dict[str, Schema] = {
             "warnings": _TEXTS,
         }
     ),
+    "together": TOGETHER,
     "run": _object(
         {
             "analysis": _TEXT,
@@ -315,6 +313,7 @@ RESULTS: dict[str, Schema] = {  # by the name of the class
     "Entry": _object({**_ABOUT, "reference": _TEXT, "aliases": _TEXTS, "verdicts": {"type": "object"}}),
     "Fit": _object(_FIT_KEYS),
     "Fitted": _object(_FIT_KEYS),
+    "FitsTogether": TOGETHER,
     "GLSCM": _object(
         {
             **_MODEL,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -13,24 +12,29 @@ from halftrek.data.columns.categories import Categories
 from halftrek.data.missing.patterns import Patterns
 from halftrek.data.moments import Moments
 from halftrek.data.rows import RowBlock, RowReader
-from halftrek.layer import Layer, layer_of
-from halftrek.layer.muthen import weights_spread
+from halftrek.layer import Layer, layer_of, with_weights
 
 
 def read_layer(
-    rows: RowReader, read: Moments | Patterns, kinds: Mapping[str, ColumnKind], *, spread: bool = False
+    rows: RowReader,
+    read: Moments | Patterns,
+    kinds: Mapping[str, ColumnKind],
+    levels: Categories = (),
+    *,
+    spread: bool = False,
 ) -> Moments:
     """The moments behind the rows that ``read`` was made of: all of them are held in memory at once.
 
-    ``spread`` adds how far rows spread in what they add to each covariance, for weights of these.
+    ``levels`` are those of columns of texts in an order. ``spread`` adds how far rows spread in what they add to each
+    covariance, for weights of these.
     """
     whole = all_rows(rows)
     whole = whole.take(np.asarray(~np.isnan(whole.values).all(axis=1)))
-    layer = layer_of(rows.names, whole.values, kinds, whole.weights, labels_of(rows.categories))
+    layer = layer_of(rows.names, whole.values, kinds, whole.weights, labels_of(levels))
+    n = read.total if isinstance(read, Patterns) else read.n
     if spread:
         times = np.ones(len(whole)) if whole.weights is None else whole.weights
-        layer = replace(layer, spread=weights_spread(layer, whole.values, times))
-    n = read.total if isinstance(read, Patterns) else read.n
+        layer = with_weights(layer, whole.values, times, n)
     dropped = read.dropped if isinstance(read, Moments) else 0
     found = read.select(rows.names)
     return Moments(

@@ -49,6 +49,12 @@ class Space:
         free = {int(i) for i, j, _ in self.W_at if i == j}
         return np.array([i for i in range(len(self.names)) if i in free or self.W0[i, i] != 0.0], dtype=np.intp)
 
+    @cached_property
+    def elsewhere(self) -> frozenset[int]:
+        """Intercepts that are other parameters too: a coefficient or a covariance of the same label."""
+        others = np.concatenate([self.T_at[:, 2], self.W_at[:, 2], self.C_at[:, 2]])
+        return frozenset(np.intersect1d(self.mu_at[:, 2], others).tolist())
+
     def errors(self, theta: Numbers) -> Numbers:
         """The covariance of the errors that there are, beside explicit loadings."""
         return np.asarray(self.arrays(theta)[1][np.ix_(self.noisy, self.noisy)])
@@ -166,8 +172,24 @@ def _made(written: Written, names: tuple[str, ...], options: Options) -> Space:
             entries[kind].append((row, column, a))
     at = {kind: np.array(found, dtype=np.intp).reshape(-1, 3) for kind, found in entries.items()}
     if graph.variances or graph.intercepts:
-        size = _tie_equations(graph, names, at, labels, size)
+        size = _tie_equations(graph, names, at, {**_alone(graph, names, explicit, at), **labels}, size)
     return Space(names, explicit, size, at["T"], at["W"], at["C"], at["mu"], T0, W0, C0, mu0)
+
+
+def _alone(graph: Graph, names: tuple[str, ...], explicit: tuple[int, ...], at: dict[str, Ints]) -> dict[str, int]:
+    """Labels of edges with their parameters; among edges a label that one alone has ties nothing."""
+    place = {v: i for i, v in enumerate(names)}
+    causes = list(graph.latents)
+    found = {}
+    for (u, kind, v), label in graph.known.items():
+        part, row = ("W" if kind == "<->" else "T", place[u]) if u in place else ("C", causes.index(u))
+        rows = at[part][:, 0] if part != "C" else np.array(explicit, dtype=np.intp)[at["C"][:, 0]]
+        here = (rows == row) & (at[part][:, 1] == place[v])
+        if part == "W":
+            here |= (rows == place[v]) & (at[part][:, 1] == row)
+        if isinstance(label, str) and here.any():
+            found[label] = int(at[part][here][0, 2])
+    return found
 
 
 def _tie_equations(graph: Graph, names: tuple[str, ...], at: dict[str, Ints], labels: dict[str, int], size: int) -> int:

@@ -111,6 +111,43 @@ def scaled_by(graph: Graph, name: str) -> str | None:
     return next((v for v in own if graph.known[Edge(name, "->", v)] != 0.0), None)
 
 
+def turnable(graph: Graph) -> list[tuple[tuple[str, ...], tuple[str, str]]]:
+    """Hidden variables whose signs no data tell, each with the arrow that is to be positive; effects before causes.
+
+    One that shares a label with others is turned round together with these. Where an edge is fixed, or a label also
+    stands at one that would keep its sign, the sign means something, and nothing is to be turned.
+    """
+    labels: dict[str, list[Edge]] = {}
+    for edge, x in graph.known.items():
+        if isinstance(x, str):
+            labels.setdefault(x, []).append(edge)
+    joined = {v: {v} for v in graph.hidden}
+    for edges in labels.values():
+        tied = [v for edge in edges for v in (edge.first, edge.second) if v in joined] if len(edges) > 1 else []
+        together = set().union(*(joined[v] for v in tied))
+        joined |= dict.fromkeys(together, together)
+    found: list[tuple[tuple[str, ...], tuple[str, str]]] = []
+    for v in reversed([u for u in graph.topological_order if u in joined]):
+        group = joined[v]
+        turned = {e: (e.first in group) != (e.second in group) for e in graph.known}
+        spoken = any(x != 0.0 and turned[e] for e, x in graph.known.items() if isinstance(x, float))
+        spoken = spoken or any(len({turned[e] for e in edges}) > 1 for edges in labels.values())
+        spoken = spoken or any(_level_means_something(graph, u, group, labels) for u in group)
+        out = (
+            [] if spoken else [(u, c) for u in graph.hidden if u in group for c in graph.children(u) if c not in group]
+        )
+        if out and not any(v in others for others, _ in found):
+            found.append((tuple(group), next((pair for pair in out if pair[1] in graph.observed), out[0])))
+    return found
+
+
+def _level_means_something(graph: Graph, name: str, group: set[str], labels: Collection[str]) -> bool:
+    """True if the intercept is fixed, or equal to something that is not turned round with it."""
+    level = graph.intercepts.get(name, 0.0)
+    shared = level in labels or any(x == level and v not in group for v, x in graph.intercepts.items())
+    return level != 0.0 and (isinstance(level, float) or shared)
+
+
 def settled(graph: Graph) -> tuple[dict[str, Coefficient], dict[str, Coefficient]]:
     """Error variances and intercepts that are fixed or equal, with the conventions of hidden variables.
 

@@ -63,8 +63,8 @@ class Verdict(Portable, Faces):
 
     @property
     def answerable(self) -> bool:
-        """True if a fit has an answer: identified, or at least so near the estimates."""
-        return self.status in ("identified", "locally identified")
+        """True if a fit has an answer: identified, or at least so near the estimates, and no other is known."""
+        return self.identified or (self.status == "locally identified" and self.witness is None)
 
     @property
     def how(self) -> str:
@@ -176,7 +176,8 @@ def _headline(verdict: Verdict) -> str:
     if verdict.status == "identified":
         return f"{query} is identified {grounds}."
     if verdict.status == "locally identified":
-        return f"{query} is locally identified in linear models with this graph: no other answer is near."
+        far = "." if verdict.witness is None else ", but there is one far off."
+        return f"{query} is locally identified in linear models with this graph: no other answer is near{far}"
     if verdict.status == "finite":
         return (
             f"{query} is identified only up to {verdict.degree or 'a few'} values: data leave "

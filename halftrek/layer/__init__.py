@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from halftrek.bottom.on_demand import on_demand
 
 if TYPE_CHECKING:
-    from halftrek.layer.influence import RowInfluence
+    from halftrek.layer.influence import RowInfluence, with_weights
     from halftrek.layer.layer import Layer, layer_of
     from halftrek.layer.margins import Margin
 
-__all__ = ["Layer", "Margin", "RowInfluence", "layer_of"]
+__all__ = ["Layer", "Margin", "RowInfluence", "layer_of", "with_weights"]
 
 _HOMES = {  # loaded when first used
-    "layer.influence": ("RowInfluence",),
+    "layer.influence": ("RowInfluence", "with_weights"),
     "layer.layer": ("Layer", "layer_of"),
     "layer.margins": ("Margin",),
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from halftrek.bottom.arrays import Codes, Floats, Ints
 from halftrek.layer.layer import Layer
+from halftrek.layer.muthen import moved_covariance, moved_mean, moves_of
 from halftrek.layer.polychoric import cell_influence, padded_cuts
 from halftrek.layer.polyserial import Serial
 
@@ -25,13 +26,14 @@ class RowInfluence:
         found = np.zeros(values.shape)
         for j, margin in enumerate(self.layer.margins):
             if margin.kind == "plain":
-                found[:, j] = np.nan_to_num(values[:, j] - margin.mean) / have[j]
-        return found
+                moved = moved_mean(self.layer, j, values)
+                found[:, j] = np.nan_to_num(values[:, j] - margin.mean) / have[j] if moved is None else moved
+        return found * self.layer.larger
 
     def cuts(self, values: Floats, column: int, weights: Floats) -> Floats:
         """Of the cuts of a column, summed with these weights."""
         margin, have = self.layer.margins[column], float(self.layer.have[column, column])
-        return margin.cut_influence(values[:, column], weights) / have
+        return margin.cut_influence(values[:, column], weights) * (self.layer.larger / have)
 
     def products(self, values: Floats, at: Ints) -> Floats:
         """Of the covariances of some columns: one column for each pair ``np.triu_indices(len(at))``."""
@@ -40,7 +42,10 @@ class RowInfluence:
         found = np.zeros((len(values), len(first)))
         for k, (i, j) in enumerate(zip(at[first], at[second], strict=True)):
             a, b = self.layer.margins[i], self.layer.margins[j]
-            if i == j:
+            moved = moved_covariance(self.layer, int(i), int(j), values)
+            if moved is not None:
+                found[:, k] = moved
+            elif i == j:
                 found[:, k] = self._variance(seen, int(i)) if a.kind == "plain" else 0.0
             elif a.cut and b.cut:
                 found[:, k] = self._ordered(seen, min(i, j), max(i, j))
@@ -48,7 +53,7 @@ class RowInfluence:
                 found[:, k] = self._serial(seen, *((j, i) if a.cut else (i, j)))
             else:
                 found[:, k] = self._smooth(seen, int(i), int(j))
-        return found
+        return found * self.layer.larger
 
     # -- pairs -----------------------------------------------------------------------------------
 
@@ -153,3 +158,15 @@ class _Seen:
         found = self.z[column]
         assert found is not None
         return found
+
+
+def with_weights(layer: Layer, values: Floats, weights: Floats, n: float) -> Layer:
+    """The layer with means over n rows in the place of expectations, n - 1 for n, and weights of its covariances."""
+    p, w = len(layer.names), weights / weights.sum()
+    found, spread = (
+        replace(layer, moves=moves_of(layer, values, weights), larger=float(np.sqrt(n / (n - 1.0)))),
+        np.zeros((p, p)),
+    )
+    i, j = np.triu_indices(p)
+    spread[i, j] = spread[j, i] = w @ RowInfluence(found).products(values, np.arange(p)) ** 2
+    return replace(found, spread=spread)

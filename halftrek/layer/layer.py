@@ -37,6 +37,8 @@ class Layer(Portable):
     cov: Floats
     have: Floats
     spread: Floats | None = None  # mean squares of what rows add to each covariance, where these are weights
+    moves: Floats | None = None  # means over rows by which rows move covariances, see ``muthen``
+    larger: float = 1.0  # what rows add is multiplied by this: the root of n / (n - 1) where lavaan's n - 1 counts
 
     @property
     def mean(self) -> Floats:
@@ -67,8 +69,9 @@ class Layer(Portable):
         """Some of the columns, in this order."""
         at = [self.names.index(v) for v in names]
         grid = np.ix_(at, at)
-        spread = None if self.spread is None else self.spread[grid]
-        return Layer(tuple(names), tuple(self.margins[i] for i in at), self.cov[grid], self.have[grid], spread)
+        spread, moves = (None if part is None else part[grid] for part in (self.spread, self.moves))
+        margins = tuple(self.margins[i] for i in at)
+        return Layer(tuple(names), margins, self.cov[grid], self.have[grid], spread, moves, self.larger)
 
 
 def layer_of(
@@ -92,7 +95,7 @@ def layer_of(
         kind = kinds.get(v, "plain")
         own = seen[:, j]
         margin = margin_of(values[own, j], w[own], kind, texts.get(v, ()))
-        _refuse_margin(v, margin, values[own, j], 2 if strict else 1)
+        refuse_margin(v, margin, values[own, j], 2 if strict else 1)
         margins.append(margin)
     weighted = seen * w[:, None]
     have = np.asarray(seen.T.astype(float) @ weighted) / w.sum()
@@ -160,7 +163,8 @@ def _ordered_pairs(
 # -- what is no layer ----------------------------------------------------------------------------
 
 
-def _refuse_margin(name: str, margin: Margin, column: Floats, least: int) -> None:
+def refuse_margin(name: str, margin: Margin, column: Floats, least: int) -> None:
+    """Raise for a column of one value, of too many categories, or with fewer than ``least`` rows in one of them."""
     if margin.kind == "plain":
         return
     if len(margin.values) < 2:

@@ -24,7 +24,8 @@ class Margin(Portable):
     """What a column is taken for, and its distribution: values in order with their shares of the rows.
 
     ``mean`` and ``sd`` are those of a plain column, and of a ranked one those of its normal scores before they are
-    brought to 0 and 1 (ties move them). ``labels`` are the texts that the values stand for.
+    brought to 0 and 1 (ties move them). ``labels`` are all levels of a column of texts, in
+    their order; some may have no row.
     """
 
     kind: ColumnKind

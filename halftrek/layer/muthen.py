@@ -1,8 +1,11 @@
-"""How far rows spread in what they add to each covariance, with means over rows in the place of expectations.
+"""What rows add to each covariance, with means over rows in the place of expectations, as lavaan has it.
 
 Muthen (1984): with s the scores of a row in the margins of a pair (cuts; mean and variance of a plain column) and in r,
 the margins move by ``A11^-1 s1`` and r by ``(s_r - A21 A11^-1 s1) / A22``, where all A are mean products of scores: of
-each margin alone in A11, of the pair in A21 and A22. These are the weights that lavaan takes.
+each margin alone in A11, of the pair in A21 and A22. Rows are read once for these means, which are kept as ``moves``:
+for a pair ``1 / A22`` and what the scores of its first and second margin are taken off with; for a plain column 1 and
+the columns of ``A11^-1``, which move its variance and its mean; 0 for all else. Ranked columns, and rows with holes,
+have what ``RowInfluence`` says.
 """
 
 from __future__ import annotations
@@ -11,7 +14,6 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats
 from halftrek.layer.bivariate import cells, phi
-from halftrek.layer.influence import RowInfluence
 from halftrek.layer.layer import Layer
 from halftrek.layer.margins import Margin
 from halftrek.layer.polyserial import Serial
@@ -19,103 +21,147 @@ from halftrek.layer.polyserial import Serial
 LEAST = 1e-300
 
 
-def weights_spread(layer: Layer, values: Floats, weights: Floats) -> Floats:
-    """Mean squares of what rows add to each covariance; for complete rows of ordered and plain columns.
-
-    Ranked columns, and rows with holes, have what ``RowInfluence`` says.
-    """
-    p = len(layer.names)
-    w, found = weights / weights.sum(), np.zeros((p, p))
-    i, j = np.triu_indices(p)
-    known = w @ RowInfluence(layer).products(values, np.arange(p)) ** 2
-    found[i, j] = found[j, i] = known
+def moves_of(layer: Layer, values: Floats, weights: Floats) -> Floats:
+    """``(p, p, 1 + 2 m)``, where m is the largest number of parameters of a margin: see above."""
+    p, w = len(layer.names), weights / weights.sum()
+    m = max(_size(margin) for margin in layer.margins)
+    found = np.zeros((p, p, 1 + 2 * m))
     if not layer.complete:
         return found
-    alone = [_alone(m, values[:, k], w) for k, m in enumerate(layer.margins)]
-    for a, b in zip(i, j, strict=True):
+    own = [_own_scores(margin, values[:, k]) for k, margin in enumerate(layer.margins)]
+    inverse = [np.linalg.inv(s.T @ (s * w[:, None])) for s in own]
+    for a, b in zip(*np.triu_indices(p), strict=True):
         first, second = layer.margins[a], layer.margins[b]
         if "ranked" in (first.kind, second.kind) or (a == b and first.cut):
             continue
         if a == b:
-            added = alone[a][:, 1]
-        elif not (first.cut or second.cut):
-            added = _no_cut(layer, int(a), int(b), values, w, alone)
-        elif first.cut and second.cut:
-            added = _two_cuts(layer, int(a), int(b), values, w, alone)
-        else:
-            plain, cut = (int(b), int(a)) if first.cut else (int(a), int(b))
-            added = _one_cut(layer, plain, cut, values, w, alone)
-        found[a, b] = found[b, a] = float(w @ added**2)
+            found[a, a, 0], found[a, a, 1:3], found[a, a, 1 + m : 3 + m] = 1.0, inverse[a][:, 1], inverse[a][:, 0]
+            continue
+        score, beside = _pair_scores(layer, int(a), int(b), values)
+        square, size = float(w @ score**2), _size(first)
+        together = beside.T @ (w * score) / square
+        parts = inverse[a] @ together[:size], inverse[b] @ together[size:]
+        for line, (one, other) in ((found[a, b], parts), (found[b, a], parts[::-1])):
+            line[0], line[1 : 1 + len(one)], line[1 + m : 1 + m + len(other)] = 1.0 / square, one, other
     return found
 
 
-def _alone(margin: Margin, column: Floats, w: Floats) -> Floats:
-    """What rows add to the parameters of one margin: ``A11^-1 s1``."""
-    if margin.kind == "ranked":
-        return np.zeros((len(column), 0))
-    scores = _cut_scores(margin, column) if margin.cut else _plain_scores(margin, column)
-    return np.asarray(scores @ np.linalg.inv(scores.T @ (scores * w[:, None])))
-
-
-def _cut_scores(margin: Margin, column: Floats) -> Floats:
-    codes, rows = margin.codes(column), np.arange(len(column))
-    found = np.zeros((len(column), len(margin.cuts) + 2))
-    share = margin.shares[codes]
-    steep = np.concatenate([[0.0], phi(margin.cuts), [0.0]])
-    found[rows, codes + 1] += steep[codes + 1] / share
-    found[rows, codes] -= steep[codes] / share
-    return found[:, 1:-1]
-
-
-def _plain_scores(margin: Margin, column: Floats) -> Floats:
-    z = (column - margin.mean) / margin.sd
-    return np.stack([z / margin.sd, 0.5 * (z**2 - 1.0) / margin.sd**2], axis=1)
-
-
-def _moved(score: Floats, beside: Floats, alone: Floats, w: Floats) -> Floats:
-    """``(s_r - A21 A11^-1 s1) / A22``."""
-    return np.asarray((score - alone @ (beside.T @ (w * score))) / (w @ score**2))
-
-
-def _two_cuts(layer: Layer, a: int, b: int, values: Floats, w: Floats, alone: list[Floats]) -> Floats:
+def moved_covariance(layer: Layer, a: int, b: int, values: Floats) -> Floats | None:
+    """How rows, times n, move a covariance; None where no means were kept."""
+    line = _line(layer, a, b)
+    if line is None:
+        return None
     first, second = layer.margins[a], layer.margins[b]
-    at = cells(first.cuts, second.cuts, np.array(layer.correlations[a, b]))
-    i, j = first.codes(values[:, a]), second.codes(values[:, b])
-    share = np.maximum(at.share[i, j], LEAST)
-    score = at.by_r[i, j] / share
-    beside = np.concatenate([at.by_first[:, i, j], at.by_second[:, i, j]]).T / share[:, None]
-    return _moved(score, beside, np.concatenate([alone[a], alone[b]], axis=1), w)
+    m = (len(line) - 1) // 2
+    if a == b:
+        return np.asarray(_own_scores(first, values[:, a]) @ line[1:3])
+    here, there = line[1 : 1 + _size(first)], line[1 + m : 1 + m + _size(second)]
+    if first.cut and second.cut:  # of each cell, and rows look it up
+        one, other = (_own_scores(margin, margin.values) @ part for margin, part in ((first, here), (second, there)))
+        table = line[0] * _cell_scores(layer, a, b) - one[:, None] - other
+        return np.asarray(table[first.codes(values[:, a]), second.codes(values[:, b])])
+    own = _own_scores(first, values[:, a]) @ here + _own_scores(second, values[:, b]) @ there
+    moved = line[0] * _score(layer, a, b, values) - own
+    s, t, r = float(layer.scale[a]), float(layer.scale[b]), float(layer.correlations[a, b])
+    found = s * t * moved
+    for j, sd, beside in ((a, s, t), (b, t, s)):  # a covariance moves with the deviations of plain columns, too
+        if layer.margins[j].kind == "plain":
+            variance = moved_covariance(layer, j, j, values)
+            assert variance is not None
+            found = found + 0.5 * r * beside / sd * variance
+    return np.asarray(found)
 
 
-def _one_cut(layer: Layer, plain: int, cut: int, values: Floats, w: Floats, alone: list[Floats]) -> Floats:
+def moved_mean(layer: Layer, a: int, values: Floats) -> Floats | None:
+    """How rows, times n, move the mean of a plain column; None where no means were kept."""
+    line = _line(layer, a, a)
+    if line is None:
+        return None
+    m = (len(line) - 1) // 2
+    return np.asarray(_own_scores(layer.margins[a], values[:, a]) @ line[1 + m : 3 + m])
+
+
+def _line(layer: Layer, a: int, b: int) -> Floats | None:
+    return None if layer.moves is None or not layer.moves[a, b, 0] else np.asarray(layer.moves[a, b])
+
+
+# -- scores --------------------------------------------------------------------------------------
+
+
+def _size(margin: Margin) -> int:
+    """How many parameters a margin has."""
+    return len(margin.cuts) if margin.cut else 2
+
+
+def _own_scores(margin: Margin, column: Floats) -> Floats:
+    if not margin.cut:
+        z = margin.behind(column) if margin.kind == "ranked" else (column - margin.mean) / margin.sd
+        return np.stack([z / margin.sd, 0.5 * (z**2 - 1.0) / margin.sd**2], axis=1)
+    found = np.zeros((len(margin.shares), len(margin.cuts) + 2))
+    at, steep = np.arange(len(margin.shares)), np.concatenate([[0.0], phi(margin.cuts), [0.0]])
+    found[at, at + 1] = steep[1:] / margin.shares
+    found[at, at] = -steep[:-1] / margin.shares
+    return np.asarray(found[margin.codes(column), 1:-1])
+
+
+def _score(layer: Layer, a: int, b: int, values: Floats) -> Floats:
+    """Of each row in r."""
+    first, second = layer.margins[a], layer.margins[b]
+    r = float(layer.correlations[a, b])
+    if first.cut and second.cut:
+        return np.asarray(_cell_scores(layer, a, b)[first.codes(values[:, a]), second.codes(values[:, b])])
+    if first.cut or second.cut:
+        plain, cut = (b, a) if first.cut else (a, b)
+        other = layer.margins[cut]
+        return Serial(other.cuts, r).score(layer.margins[plain].behind(values[:, plain]), other.codes(values[:, cut]))
+    x, y = first.behind(values[:, a]), second.behind(values[:, b])
+    rest = (1.0 - r) * (1.0 + r)
+    return np.asarray((r + x * y) / rest - r * (x * x - 2.0 * r * x * y + y * y) / rest**2)
+
+
+def _cell_scores(layer: Layer, a: int, b: int) -> Floats:
+    at = cells(layer.margins[a].cuts, layer.margins[b].cuts, layer.correlations[a, b])
+    return np.asarray(at.by_r / np.maximum(at.share, LEAST))
+
+
+def _pair_scores(layer: Layer, a: int, b: int, values: Floats) -> tuple[Floats, Floats]:
+    """In r, and in the parameters of both margins, the first's first."""
+    first, second = layer.margins[a], layer.margins[b]
+    score = _score(layer, a, b, values)
+    if first.cut and second.cut:
+        at = cells(first.cuts, second.cuts, layer.correlations[a, b])
+        i, j = first.codes(values[:, a]), second.codes(values[:, b])
+        share = np.maximum(at.share[i, j], LEAST)
+        return score, np.concatenate([at.by_first[:, i, j], at.by_second[:, i, j]]).T / share[:, None]
+    if first.cut or second.cut:
+        of_plain, of_cut = _one_cut(layer, *((b, a) if first.cut else (a, b)), values)
+        return score, np.concatenate([of_cut, of_plain] if first.cut else [of_plain, of_cut], axis=1)
+    return score, _no_cut(layer, a, b, values)
+
+
+def _one_cut(layer: Layer, plain: int, cut: int, values: Floats) -> tuple[Floats, Floats]:
+    """In the mean and variance of a plain column, and in the cuts of another."""
     margin, other = layer.margins[plain], layer.margins[cut]
     r, sd = float(layer.correlations[plain, cut]), margin.sd
-    pair, z = Serial(other.cuts, r), margin.behind(values[:, plain])
-    codes, rows = other.codes(values[:, cut]), np.arange(len(values))
+    z, codes, rows = margin.behind(values[:, plain]), other.codes(values[:, cut]), np.arange(len(values))
     rest = np.sqrt((1.0 - r) * (1.0 + r))
-    share, slope = (x[rows, codes] for x in pair.share_and_slope(z))
-    share = np.maximum(share, LEAST)
-    density = np.concatenate(
-        [np.zeros((len(z), 1)), phi((other.cuts - r * z[:, None]) / rest) / rest, np.zeros((len(z), 1))], 1
-    )
+    share = np.maximum(Serial(other.cuts, r).share_and_slope(z)[0][rows, codes], LEAST)
+    nothing = np.zeros((len(z), 1))
+    density = np.concatenate([nothing, phi((other.cuts - r * z[:, None]) / rest) / rest, nothing], axis=1)
     by_cut = np.zeros_like(density)
     by_cut[rows, codes + 1] += density[rows, codes + 1] / share
     by_cut[rows, codes] -= density[rows, codes] / share
     by_z = -r * (density[rows, codes + 1] - density[rows, codes]) / share
-    own = _plain_scores(margin, values[:, plain]) + np.stack([-by_z / sd, -0.5 * z * by_z / sd**2], axis=1)
-    beside = np.concatenate([own, by_cut[:, 1:-1]], axis=1)
-    moved = _moved(slope / share, beside, np.concatenate([alone[plain], alone[cut]], axis=1), w)
-    return np.asarray(sd * moved + 0.5 * r / sd * alone[plain][:, 1])
+    own = _own_scores(margin, values[:, plain])
+    return own + np.stack([-by_z / sd, -0.5 * z * by_z / sd**2], axis=1), by_cut[:, 1:-1]
 
 
-def _no_cut(layer: Layer, a: int, b: int, values: Floats, w: Floats, alone: list[Floats]) -> Floats:
-    r, pair = float(layer.correlations[a, b]), (a, b)
+def _no_cut(layer: Layer, a: int, b: int, values: Floats) -> Floats:
+    """In the means and variances of two plain columns."""
+    r = float(layer.correlations[a, b])
     rest = (1.0 - r) * (1.0 + r)
-    x, y = (layer.margins[k].behind(values[:, k]) for k in pair)
-    s, t = (layer.margins[k].sd for k in pair)
-    score = (r + x * y) / rest - r * (x * x - 2.0 * r * x * y + y * y) / rest**2
-    beside = []
-    for one, other, sd in ((x, y, s), (y, x, t)):
-        beside += [(one - r * other) / (sd * rest), 0.5 * ((one * one - r * one * other) / rest - 1.0) / sd**2]
-    moved = _moved(score, np.stack(beside, axis=1), np.concatenate([alone[a], alone[b]], axis=1), w)
-    return np.asarray(s * t * moved + 0.5 * r * (t / s * alone[a][:, 1] + s / t * alone[b][:, 1]))
+    x, y = (layer.margins[k].behind(values[:, k]) for k in (a, b))
+    found = []
+    for one, other, sd in ((x, y, layer.margins[a].sd), (y, x, layer.margins[b].sd)):
+        found += [(one - r * other) / (sd * rest), 0.5 * ((one * one - r * one * other) / rest - 1.0) / sd**2]
+    return np.stack(found, axis=1)

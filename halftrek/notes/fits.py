@@ -217,6 +217,11 @@ FITS: dict[str, Words] = {
     "group without maximum": Words(
         "the likelihood of this group reached no maximum ({code}): do not trust its row", "no maximum reached", "doubt"
     ),
+    "group without category": Words(
+        "no row of this group has {column}={value:g}, which others have: its cuts are between the values that it has",
+        "no row has {column}={value:g}",
+        "note",
+    ),
     "group at boundary": Words(
         "a noise variance of this group is estimated at zero; intervals there are not reliable",
         "a noise variance is zero",

@@ -20,6 +20,14 @@ VARIED: dict[str, Words] = {
     "one of several": Words(
         "with {edges} held the answer is known only up to several values: the one shown joins the fitted model's"
     ),
+    "no correlation": Words(
+        "data do not determine the error variances at both ends of {edges}: its values are covariances, and have no "
+        "correlation that could be given{at}"
+    ),
+    "undetermined beside an edge": Words(
+        "if there were {edges}, of whatever strength, the answer would not be determined any more, and no number says "
+        "how strong it must be; ask for bounds that assume something about it, such as '{assume}'"
+    ),
     "edges left out of robustness": Words(
         "absent edges that data test, and those that do not move the answer, are not listed here: {ask_assumptions} "
         "lists every one",

@@ -36,8 +36,8 @@ ASKS: Mapping[Front, Mapping[str, str]] = {
         "ask_plain_indices": "fit.modifications(robust=False) in Python",
         "ask_path": "halftrek effect GRAPH DATA 'x -> m -> y'",
         "ask_assumptions": "halftrek robustness --assumptions",
-        "ask_sem": 'ht.from_lavaan(text, "sem") in Python',
-        "ask_growth": 'ht.from_lavaan(text, "growth") in Python',
+        "ask_sem": "--lavaan sem",
+        "ask_growth": "--lavaan growth",
     },
 }
 

@@ -37,6 +37,7 @@ from halftrek.trust import leeway
 Assumed = str | Iterable[object]
 
 TRIED = 200  # models with the fitted covariance that a search for one that obeys begins with
+FARTHEST = 1e3  # weights of them
 BEST = 4  # of them, those that are broken least
 
 
@@ -168,10 +169,12 @@ def _starts(program: Program, wide: Fitted) -> list[Floats]:
     if fibre.dimension:
         drawn = np.random.default_rng(0).standard_cauchy((TRIED, fibre.dimension)) * fibre.units
         models = fibre.at(drawn)
-        sound = np.flatnonzero(np.isfinite(models.T).all(axis=(-2, -1)) & (np.abs(models.T).max(axis=(-2, -1)) < 1e6))
+        sound = np.flatnonzero(
+            np.isfinite(models.T).all(axis=(-2, -1)) & (np.abs(models.T).max(axis=(-2, -1)) < FARTHEST)
+        )
         own += [models.one(int(k)) for k in sound]
     vectors = [vector_of(program, model) for model in own]
-    broken = [program.at(v).broken for v in vectors]
+    broken = [program.broken(v) for v in vectors]
     return [vectors[int(k)] for k in np.argsort(broken)[:BEST]]
 
 

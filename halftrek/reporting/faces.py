@@ -16,7 +16,11 @@ from halftrek.reporting.described import things
 from halftrek.reporting.described.adjustments import adjustments_document
 from halftrek.reporting.described.answers import answer_document
 from halftrek.reporting.described.bounds import bounds_document
-from halftrek.reporting.described.comparisons import comparison_document, invariance_document
+from halftrek.reporting.described.comparisons import (
+    comparison_document,
+    invariance_document,
+    together_document,
+)
 from halftrek.reporting.described.effects import decomposition_document, mediation_document
 from halftrek.reporting.described.fits import fit_document
 from halftrek.reporting.described.instruments import instruments_document
@@ -51,6 +55,7 @@ _DESCRIBED: dict[str, Callable[[Any], Described]] = {
     "Decomposition": decomposition_document,
     "Entry": things.entry_document,
     "Fitted": fit_document,
+    "FitsTogether": together_document,
     "FittedGroups": things.groups_document,
     "GLSCM": things.model_document,
     "Gaussian": things.gaussian_document,
@@ -79,6 +84,9 @@ _RECORDS: dict[str, Callable[[Any], records.Record]] = {
     "Entry": records.entry_record,
     "BatchFit": partial(records.fields_record, keys=("names", "latents", "T", "C", "W", "mu", "loglik", "code")),
     "Fitted": records.fit_record,
+    "FitsTogether": partial(
+        records.fields_record, keys=("groups", "n", "loglik", "converged", "fit", "at_zero", "rows")
+    ),
     "FittedGroups": records.groups_record,
     "GLSCM": records.fields_record,
     "Gaussian": records.gaussian_record,

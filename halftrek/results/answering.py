@@ -15,6 +15,7 @@ from halftrek.graphs import Edge, Graph
 from halftrek.graphs.as_written import Written
 from halftrek.graphs.hidden import scaled_by
 from halftrek.identification import Verdict, Witness
+from halftrek.identification.hidden.solutions import real_answers
 from halftrek.inference import How
 from halftrek.inference.evidence.beside_formula import formula_notes
 from halftrek.inference.evidence.few_valued import few_valued, refuse_few_valued, takes_normal
@@ -130,6 +131,9 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
             result = Several(tuple(value for (value,) in found))
             if plain:
                 verdict = _with_own(verdict, upward.left(fitted, query).witness)
+    if verdict.status == "locally identified" and fitted.moments.layer is None:
+        met = real_answers(fitted.graph, query, fitted.model)
+        result = Several(tuple(met)) if len(met) > 1 else result
     if verdict.status == "not identified" and plain:
         left = upward.left(fitted, query)
         result = Refusal(left.bounds)

@@ -297,6 +297,9 @@ class Fit(Assumed):
     ) -> Any:
         """A tidy frame with a test of everything that the graph implies: each independence, and what is none.
 
+        The last rows, of the kind "linearity", test whether each effect is a straight line in its causes, for which
+        the rows are read once more. Where that cannot be, a row says why.
+
         With a ``question``: of every restriction that its answer rests on, with how far the answer would move if the
         restriction were relaxed, those that move it most first; p-values allow for these alone.
 
@@ -305,8 +308,8 @@ class Fit(Assumed):
         where rows are in clusters, or have sampling weights. The column ``test`` says which it is.
 
         ``beyond="correlation"`` tests instead, for each pair without an arc, that the errors are independent and not
-        only uncorrelated; ``beyond="linearity"`` tests, equation by equation, that effects are straight lines. Both
-        need the rows, and hold for data that are not normal.
+        only uncorrelated; ``beyond="linearity"`` tests straight lines alone, whatever the number of rows. Both need the
+        rows, and hold for data that are not normal.
         """
         if beyond is not None:
             return beside.beyond_frame(self, beyond, question, multiplicity=multiplicity, level=level)

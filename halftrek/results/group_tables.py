@@ -10,6 +10,7 @@ import numpy as np
 
 from halftrek.bottom.frames import Frame, as_frame
 from halftrek.errors import HalftrekError, InputError, NotIdentifiedError
+from halftrek.estimation.given.options import needs_whole
 from halftrek.identification import identify
 from halftrek.inference import How, estimate
 from halftrek.inference.checks.measures import Measures
@@ -17,7 +18,7 @@ from halftrek.inference.checks.multiplicity import holm
 from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
 from halftrek.inference.evidence.few_valued import refuse_few_valued
 from halftrek.inference.evidence.row_needs import left_out, needs_rows
-from halftrek.inference.groups.invariance import Invariance, equal_answers, invariance_tests
+from halftrek.inference.groups.invariance import Invariance, equal_answers, equal_numbers, invariance_tests
 from halftrek.inference.groups.measures import MEASURES, group_measures
 from halftrek.notes import Note, in_short, note, rows_left_out
 from halftrek.queries import Distribution, ErrorCovariance, Query, check_query, evaluate
@@ -88,7 +89,7 @@ def group_measures_table(fits: GroupFits) -> Frame:
     """One row for each group: how well the model fits there."""
     found: dict[int, tuple[Measures, str]] = {}
     notes = {i: in_short(group_notes(fits, i)) for i in range(len(fits))}
-    alone = set(fits.incomplete)
+    alone = set(fits.alone)
     if len(fits.fitted) and (fits.clustered or fits.groups.sampled):  # counted by the rows, which have to be read
         if fits.clusters_left_out:
             raise InputError(f"measures by cluster need the rows, and {NOT_SAVED}")
@@ -115,6 +116,13 @@ def group_measures_table(fits: GroupFits) -> Frame:
 
 def _how(fits: GroupFits, level: float, interval: str | None) -> How:
     """The options of a table; intervals by cluster need the rows."""
+    if fits.with_kinds and interval is not None:
+        raise InputError(
+            f"interval={interval!r} is not known where columns have kinds: leave it out, or ask one group for "
+            f'another, fits[key].query(..., interval="bootstrap")'
+        )
+    if fits.rows is None and any(one.moments.layer is not None for one in fits.alone.values()):
+        raise InputError(f"intervals where columns are ordered or ranked need the rows, and {NOT_SAVED}")
     if interval not in ("delta", None):
         raise InputError(f'interval={interval!r} is for one group, see fits[key].query; "delta" is for all')
     if interval is None and fits.clusters_left_out:
@@ -156,7 +164,15 @@ def compare_groups(
             "rows are in clusters, and the tests that groups are alike treat all rows as independent; "
             "compare the intervals of fits.query(...)"
         )
-    if question is None:
+    if needs_whole(fits.graph):
+        raise InputError(
+            "tests that groups are alike are not there where hidden variables have causes, or variances or intercepts "
+            "are equal; ht.measurement_invariance(graph, data, by=...) tests the measurement, ht.fit_together(text, "
+            "data, by=...) a difference between groups, gap := a - b"
+        )
+    if fits.with_kinds:
+        rows = [_alike_by_answers(fits, question, level)]
+    elif question is None:
         rows = invariance_tests(fits, calibrate=calibrate, random_state=random_state)
     else:
         query = _asked(fits, question)
@@ -177,13 +193,28 @@ def compare_groups(
     return as_frame(columns, fits.frame)
 
 
+def _alike_by_answers(fits: GroupFits, question: str | Query | None, level: float) -> Invariance:
+    """Where columns have kinds: one number of all groups, by their own standard errors."""
+    query = None if question is None else _asked(fits, question)
+    if query is None or isinstance(query, Distribution):
+        raise InputError(
+            "where columns have kinds, groups are compared by one number at a time: ask for an effect or a "
+            "probability, fits.invariance('x ~> y')"
+        )
+    found = _one_by_one(fits, query, list(fits.status), How(None, 1.0 - level))
+    units = {str(n) for i in fits.fitted for n in found.notes[i] if n.code.startswith("behind units")}
+    test = equal_numbers(fits, str(query), found.values[:, 0], found.errors[:, 0])
+    return replace(test, note="; ".join(filter(None, (test.note, *sorted(units)))))
+
+
 def group_notes(fits: GroupFits, i: int) -> list[Note]:
     """What to know of a group before trusting any answer of it."""
     found = []
-    if i in fits.incomplete:
+    if i in fits.groups.patterns and i in fits.alone:
         patterns = fits.groups.patterns[i]
         found.append(note("group with holes", incomplete=patterns.incomplete, rows=int(patterns.rows.sum())))
         found += [note("group pair apart", first=u, second=v) for u, v in patterns.apart[:1]]
+    found += [note("group without category", column=v, value=value) for v, value in fits.lacking.get(i, ())]
     if fits.groups.dropped[i]:
         found.append(rows_left_out(int(fits.groups.dropped[i])))
     code = str(fits.batch.code[i])
@@ -199,7 +230,7 @@ def _asked(fits: GroupFits, question: str | Query) -> Query:
     check_query(query, fits.graph)
     if isinstance(query, TOGETHER):
         verdict = identify(fits.graph, query)
-        if not verdict.identified:
+        if not verdict.answerable:
             raise NotIdentifiedError(verdict.explain(), verdict)
     return query
 
@@ -210,7 +241,8 @@ def _outcomes(query: Query) -> list[str]:
 
 def _estimates(fits: GroupFits, query: Query, status: list[str], how: How) -> GroupAnswers:
     """The answers of all groups; ``status`` is completed for those that have none."""
-    if isinstance(query, TOGETHER) and not (fits.clustered and how.interval is None):
+    apart = fits.with_kinds or needs_whole(fits.graph) or (fits.clustered and how.interval is None)
+    if isinstance(query, TOGETHER) and not apart:
         found = judged_groups(fits, query, len(_outcomes(query)), how)
         _by_rows(fits, query, found, status, how)
     else:
@@ -247,7 +279,7 @@ def _one_by_one(fits: GroupFits, query: Query, status: list[str], how: How) -> G
     """Questions that are made of others, and rows in clusters: through the fit of each group."""
     outcomes = len(_outcomes(query))
     answers = GroupAnswers.empty(len(fits), outcomes or 1, outcomes)
-    for i in fits.fitted:
+    for i in fits.fitted.tolist():
         try:
             found = answer(fits[fits.keys[i]], query, level=how.level, interval=how.interval)
         except NotIdentifiedError:

@@ -21,8 +21,9 @@ from halftrek.results.sets.group_bounds import bound_groups
 class GroupFits(FittedGroups):
     """Fitted models by group: ``fits["north"]`` is the fit of one, ``fits.query(...)`` a table with a row for each.
 
-    Groups of ``by=["site", "sex"]`` are named by tuples: ``fits["north", "f"]``.
-    ``incomplete`` are the fits of groups with missing values, ``failed`` what stood against a group, by their places.
+    Groups of ``by=["site", "sex"]`` are named by tuples: ``fits["north", "f"]``. ``alone`` are the fits of groups that
+    have their own (for missing values, for kinds of columns, or because hidden variables have causes), ``failed`` is
+    what stood against a group, by their places.
     """
 
     @classmethod

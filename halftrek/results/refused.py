@@ -19,8 +19,7 @@ ACTING = (
     "benchmark",
 )  # fmt: skip
 BEHIND = (
-    "bounds", "profile", "adjustments", "instruments", "counterfactual", "predict", "sensitivity", "robustness",
-    "assumptions", "benchmark",
+    "bounds", "profile", "adjustments", "instruments", "sensitivity", "robustness", "assumptions", "benchmark",
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict, Unpack, overload
@@ -13,15 +13,15 @@ from numpy.typing import ArrayLike
 
 from halftrek import estimation, identification
 from halftrek.bottom.arrays import Floats
-from halftrek.bottom.choices import Divisor, Estimator, Intercepts, Mask, Method, Missing, Noise
+from halftrek.bottom.choices import ColumnKind, Divisor, Estimator, Intercepts, Mask, Method, Missing, Noise
 from halftrek.bottom.frames import library_of
 from halftrek.bottom.words import listed
-from halftrek.data import Moments, read_moments
+from halftrek.data import Moments, Patterns, RowReader, read_moments
 from halftrek.data.columns.categories import Categories
 from halftrek.errors import HalftrekWarning
 from halftrek.estimation import DistrictReport, Fitted
 from halftrek.estimation.given.options import needs_whole
-from halftrek.graphs.hidden import refuse_hidden
+from halftrek.graphs import Graph
 from halftrek.notes import note
 from halftrek.queries import DirectEffect
 from halftrek.results.answering import better
@@ -31,6 +31,7 @@ from halftrek.results.given.column_kinds import (
     fit_where_acting,
     layered,
     read_kinds,
+    read_twice,
     refuse_estimator,
     refuse_with_kinds,
     without_given,
@@ -48,6 +49,7 @@ from halftrek.results.given.inputs import (
 
 if TYPE_CHECKING:
     from halftrek.data.by_group.grouping import GroupLabels
+    from halftrek.data.by_group.groups import GroupMoments
     from halftrek.estimation import BatchFit
     from halftrek.results.groups import GroupFits
 
@@ -88,6 +90,20 @@ class Fitting(TypedDict, total=False):
     missing: Missing
     cluster: str | ArrayLike | None
     estimator: Estimator
+    method: Method
+    noise: Noise | None
+    intercepts: Intercepts
+    coefficients: Mapping[str, float | str] | None
+    starts: int | None
+    max_iter: int | None
+    finish: bool | None
+    mask: Mask | None
+    random_state: int
+
+
+class Steps(TypedDict, total=False):
+    """How a fit is searched for; see ``estimation.fit``."""
+
     method: Method
     noise: Noise | None
     intercepts: Intercepts
@@ -157,13 +173,12 @@ def fit(
     """
     if by is not None or is_grouped(data):
         refuse_with_groups(
-            cov=cov, n=n, mean=mean, names=names, divisor=divisor, method=method, finish=finish, mask=mask, kinds=kinds,
-            estimator=estimator,
+            cov=cov, n=n, mean=mean, names=names, divisor=divisor, method=method, finish=finish, mask=mask,
         )  # fmt: skip
         return fit_groups(
             source, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=categories,
-            missing=missing, cluster=cluster, noise=noise, intercepts=intercepts, coefficients=coefficients,
-            starts=starts, max_iter=max_iter,
+            kinds=kinds, missing=missing, cluster=cluster, estimator=estimator, noise=noise, intercepts=intercepts,
+            coefficients=coefficients, starts=starts, max_iter=max_iter,
         )  # fmt: skip
     chosen, levels = read_categories(read_graph(source), data, names, categories)
     taken, in_order = read_kinds(chosen, data, kinds)
@@ -175,28 +190,33 @@ def fit(
         refuse_with_kinds(method=method, noise=noise, intercepts=intercepts, coefficients=coefficients)
         taken = without_given(chosen, taken)
     refuse_estimator(estimator, taken)
-    if "acts" in taken.values():
-        return Fit.of(fit_where_acting(chosen, read, rows, taken, library_of(data, cov)))
-    if taken:
-        read = layered(chosen, read, rows, taken, weighted=estimator == "dwls")
-    fit_once = partial(
-        estimation.fit,
-        chosen,
-        read,
-        method=method,
-        noise=noise,
-        intercepts=intercepts,
-        coefficients=coefficients,
-        starts=starts,
-        max_iter=max_iter,
-        finish=finish,
-        mask=mask,
+    found = _fit_read(
+        chosen, read, rows, taken, levels, estimator, method=method, noise=noise, intercepts=intercepts,
+        coefficients=coefficients, starts=starts, max_iter=max_iter, finish=finish, mask=mask,
         random_state=random_state,
-    )
+    )  # fmt: skip
+    return Fit.of(replace(found, frame=library_of(data, cov)))
+
+
+def _fit_read(
+    chosen: Graph,
+    read: Moments | Patterns,
+    rows: RowReader | None,
+    taken: Mapping[str, ColumnKind],
+    levels: Categories,
+    estimator: Estimator,
+    **steps: Unpack[Steps],
+) -> Fitted:
+    """The fit to what was read of some rows, whose columns are taken for what ``taken`` says."""
+    if "acts" in taken.values():
+        return fit_where_acting(chosen, read, rows, taken)
+    if taken:
+        read = layered(chosen, read, rows, taken, levels, weighted=estimator == "dwls")
+    fit_once = partial(estimation.fit, chosen, read, **steps)
     found = fit_once()
     if (
-        method == "em"
-        and finish is not False
+        steps.get("method", "em") == "em"
+        and steps.get("finish") is not False
         and not needs_whole(found.graph)
         and any(_troubled(d) for d in found.districts)
     ):
@@ -207,8 +227,7 @@ def fit(
         from halftrek.estimation.dwls import fit_dwls
 
         found = fit_dwls(found)
-    rows = None if rows is None else rows.select(found.moments.names)
-    return Fit.of(replace(found, frame=library_of(data, cov), rows=rows))
+    return replace(found, rows=None if rows is None else rows.select(found.moments.names))
 
 
 def fit_groups(
@@ -219,8 +238,10 @@ def fit_groups(
     weights: str | ArrayLike | None = None,
     sampling_weights: str | ArrayLike | None = None,
     categories: Mapping[str, object] | None = None,
+    kinds: Kinds | None = None,
     missing: Missing = "fiml",
     cluster: str | ArrayLike | None = None,
+    estimator: Estimator = "ml",
     noise: Noise | None = None,
     intercepts: Intercepts = "free",
     coefficients: Mapping[str, float | str] | None = None,
@@ -232,26 +253,56 @@ def fit_groups(
     ``by`` is a column of the data or one label for each row; ``["site", "sex"]`` (or labels for each row by name,
     ``{"site": labels, ...}``) makes a group of every combination that occurs, whose key is a tuple of labels. Without
     it ``data`` are moments by group. ``missing`` is as in ``fit``: full information in each group that lacks values,
-    unless such rows are left out or refused. ``cluster`` as in ``fit``, within each group.
+    unless such rows are left out or refused. ``cluster`` as in ``fit``, within each group. ``kinds`` too: each
+    group has cuts and correlations of its own, so that effects on ordered and ranked columns are in standard
+    deviations of the group. Where hidden variables have causes, or variances or intercepts are equal, groups are
+    fitted one after the other. A label ties parameters of one group; ``ht.fit_together`` has parameters that groups
+    share.
     """
     from halftrek.estimation.fit import MAX_ITER
     from halftrek.estimation.many.groups import fit_groups as fit_each
     from halftrek.results.groups import GroupFits
 
     chosen, levels = read_categories(read_graph(source), data, None, categories)
-    refuse_hidden(chosen, "a fit by group")
-    if chosen.definitions:
+    if chosen.definitions and not needs_whole(chosen):
         left = note("group definitions", names=listed(list(chosen.definitions), 6, quote=False))
         warnings.warn(str(left), HalftrekWarning, stacklevel=depth_of_caller())
+    taken, in_order = read_kinds(chosen, data, kinds)
+    levels = (*levels, *in_order)
     groups, rows = read_grouped(
         chosen, data, by=by, weights=weights, sampling_weights=sampling_weights, categories=levels, missing=missing,
         cluster=cluster,
     )  # fmt: skip
+    if taken:
+        refuse_with_kinds(noise=noise, intercepts=intercepts, coefficients=coefficients)
+        taken = without_given(chosen, taken)
+    refuse_estimator(estimator, taken)
+    each = None
+    if taken:
+        from halftrek.data.by_group.groups import rows_by_group
+
+        apart = rows_by_group(read_twice(rows), groups)
+        each = partial(_fit_group, chosen, groups, apart, taken, levels, estimator, starts)
     found = fit_each(
         chosen, groups, noise=noise or "free", intercepts=intercepts, coefficients=coefficients, starts=starts,
-        max_iter=max_iter or MAX_ITER, frame=library_of(data),
+        max_iter=max_iter or MAX_ITER, frame=library_of(data), each=each,
     )  # fmt: skip
     return GroupFits.of(replace(found, rows=rows))
+
+
+def _fit_group(
+    chosen: Graph,
+    groups: GroupMoments,
+    rows: Mapping[Hashable, RowReader],
+    taken: Mapping[str, ColumnKind],
+    levels: Categories,
+    estimator: Estimator,
+    starts: int | None,
+    i: int,
+) -> Fitted:
+    """The fit of one group whose columns are taken for what ``taken`` says."""
+    found = _fit_read(chosen, groups[i], rows[groups.keys[i]], taken, levels, estimator, starts=starts)
+    return replace(found, rows=None)  # all rows are kept once, with the group of each
 
 
 def _troubled(district: DistrictReport) -> bool:
@@ -277,7 +328,6 @@ def _formula_values(fitted: Fitted) -> dict[tuple[str, str], float]:
 def fit_batch(source: object, data_sets: Iterable[object] | None = None, **options: Unpack[Batch]) -> BatchFit:
     """Fit many data sets, or their moments, of one graph in one array program; see ``estimation.fit_batch``."""
     chosen = read_graph(source)
-    refuse_hidden(chosen, "a batch of fits")
     if data_sets is None:
         return estimation.fit_batch(chosen, **options)
     sets = [d if isinstance(d, Moments) else read_moments(d, chosen.observed) for d in data_sets]

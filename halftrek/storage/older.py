@@ -80,10 +80,10 @@ def _verdict(given: dict[str, object]) -> dict[str, object]:
 
 
 def _groups(given: dict[str, object]) -> dict[str, object]:
-    """Groups with missing values were called holed."""
-    if "incomplete" in given:
+    """Fits of groups of their own were called holed, then incomplete, while missing values were the only reason."""
+    if "alone" in given:
         return given
-    return {"incomplete" if key == "holed" else key: value for key, value in given.items()}
+    return {"alone" if key in ("holed", "incomplete") else key: value for key, value in given.items()}
 
 
 def _notes(sentences: object, code: str = "text") -> tuple[Note, ...]:

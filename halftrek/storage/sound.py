@@ -238,12 +238,12 @@ def _frame(frame: str) -> None:
 
 def _group_fits(fits: FittedGroups) -> None:
     b, observed = len(fits.groups), fits.graph.observed
-    must(fits.groups.names == observed and fits.batch.names == observed, "names differ, or their order does")
+    must(fits.groups.names == observed and fits.batch.names == fits.graph.nodes, "names differ, or their order does")
     must(fits.batch.graph == fits.graph, "the batch has another graph than the fits")
     must(len(fits.batch) == b, "the batch has another number of groups")
-    _places((*fits.incomplete, *fits.failed), b)
-    for one in fits.incomplete.values():
-        must(one.graph == fits.graph and one.moments.names == observed, "a fit with holes has another graph")
+    _places((*fits.alone, *fits.failed), b)
+    for one in fits.alone.values():
+        must(one.graph == fits.graph and one.moments.names == observed, "the fit of a group has another graph")
     must((fits.starts is None or fits.starts >= 1) and fits.max_iter >= 1, "starts and max_iter are at least 1")
     must(fits.rows is None or bool(fits.rows.by), "the rows do not say their groups")
     _frame(fits.frame)

@@ -31,6 +31,13 @@ def sound_layer(layer: Layer) -> None:
     must(len(layer.margins) == p, "margins are not one for each name")
     for name in ("cov", "have", *(() if layer.spread is None else ("spread",))):
         shaped(getattr(layer, name), (p, p), name)
+    if layer.moves is not None:
+        most = max(2 if m.kind in ("plain", "ranked") else len(m.values) - 1 for m in layer.margins)
+        wide = layer.moves.shape[-1]
+        must(wide % 2 == 1 and wide > 2 * most, "moves have too few numbers")
+        shaped(layer.moves, (p, p, wide), "moves")
+        finite(layer.moves, "moves")
+    must(layer.larger >= 1.0, "larger is less than 1")
     covariance(layer.cov, "cov")
     must(bool(((layer.have > 0.0) & (layer.have <= 1.0)).all()), "have holds what is no share of the rows")
 

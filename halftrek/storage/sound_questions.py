@@ -46,7 +46,10 @@ def _question(query: object) -> None:
             for weight, _ in parts:
                 number(weight, "a weight")
         case Event(_, low, high):
-            must(low < high and (low, high) != (-math.inf, math.inf), f"nothing lies between {low!r} and {high!r}")
+            must(
+                (low < high or query.at is not None) and (low, high) != (-math.inf, math.inf),
+                f"nothing lies between {low!r} and {high!r}",
+            )
     for part in vars(query).values():
         if isinstance(part, Mapping):
             for held in part.values():

@@ -6,7 +6,8 @@ missing values, and all groups where intervals are made from the rows, from thei
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 
 import numpy as np
@@ -35,10 +36,10 @@ def judged_group_parameters(fits: FittedGroups, how: How) -> GroupParameters:
         return GroupParameters.empty((), len(fits))
     first = fits.one(fits.keys[int(fitted[0])])
     one_by_one = how.interval is None and (fits.clustered or needs_rows(first))
-    alone = [int(i) for i in fitted if one_by_one or i in fits.incomplete]
+    alone = [int(i) for i in fitted if one_by_one or i in fits.alone]
     whole = np.setdiff1d(fitted, alone)
     parts = [group_parameters(fits, whole[k : k + PIECE], how) for k in range(0, len(whole), PIECE)]
-    found = GroupParameters.empty(parts[0].sides if parts else _sides(first), len(fits))
+    found = GroupParameters.empty(parts[0].sides if parts else _sides(fits, alone, how), len(fits))
     for start, part in zip(range(0, len(whole), PIECE), parts, strict=True):
         at = whole[start : start + PIECE]
         for name in NUMBERS:
@@ -52,9 +53,16 @@ def judged_group_parameters(fits: FittedGroups, how: How) -> GroupParameters:
     return found
 
 
-def _sides(fit: Fitted) -> tuple[Sides, ...]:
-    columns = judged_columns(fit, How("delta"))
-    return tuple(zip(columns["lhs"], columns["op"], columns["rhs"], strict=True))
+def _sides(fits: FittedGroups, alone: Sequence[int], how: How) -> tuple[Sides, ...]:
+    """The parameters of all groups; where categories have cuts, a group may have more of them than others."""
+    found: dict[Sides, None] = {}
+    for i in alone if fits.with_kinds else alone[:1]:
+        with suppress(HalftrekError):
+            columns = judged_columns(fits.one(fits.keys[i]), how if fits.with_kinds else How("delta"))
+            sides = zip(*(map(str, columns[name]) for name in ("lhs", "op", "rhs")), strict=True)
+            found |= dict.fromkeys((lhs, op, rhs) for lhs, op, rhs in sides)
+    cuts = sorted((one for one in found if one[1] == "|"), key=lambda one: (one[0], int(one[2][1:])))  # t2 before t10
+    return (*(one for one in found if one[1] != "|"), *cuts)
 
 
 def _take_own(found: GroupParameters, i: int, fit: Fitted, how: How) -> None:
@@ -65,10 +73,13 @@ def _take_own(found: GroupParameters, i: int, fit: Fitted, how: How) -> None:
         found.notes[i][:] = [str(error)] * len(found.sides)
         return
     place = {sides: k for k, sides in enumerate(zip(columns["lhs"], columns["op"], columns["rhs"], strict=True))}
-    at = [place[sides] for sides in found.sides]
+    own = [k for k, sides in enumerate(found.sides) if sides in place]
+    at = [place[found.sides[k]] for k in own]
     for name in NUMBERS:
-        found.numbers[name][i] = np.asarray(columns[name], dtype=float)[at]
-    found.notes[i][:] = [str(columns["note"][k]) for k in at]
+        found.numbers[name][i, own] = np.asarray(columns[name], dtype=float)[at]
+    found.notes[i][:] = [
+        str(columns["note"][place[sides]]) if sides in place else "this group has no such cut" for sides in found.sides
+    ]
 
 
 def _look_closer(fits: FittedGroups, whole: Ints, how: How, found: GroupParameters, first: Fitted) -> None:

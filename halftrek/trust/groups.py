@@ -62,10 +62,10 @@ def judged_groups(fits: FittedGroups, query: Query, outcomes: int, how: How) -> 
     Where no interval is asked for, the one that suits the rows of each group.
     """
     found = GroupAnswers.empty(len(fits), outcomes or 1, outcomes)
-    whole = np.array([i for i in fits.fitted if i not in fits.incomplete], dtype=np.intp)
+    whole = np.array([i for i in fits.fitted if i not in fits.alone], dtype=np.intp)
     for start in range(0, len(whole), PIECE):
         _complete(fits, query, whole[start : start + PIECE], how, found)
-    for i, fit in fits.incomplete.items():
+    for i, fit in fits.alone.items():
         _alone(fit, query, i, how, found)
     if how.interval is None:
         _look_closer(fits, query, whole, how, found)
@@ -98,7 +98,7 @@ def _look_closer(fits: FittedGroups, query: Query, whole: Ints, how: How, found:
     if not suspects:
         return
     verdict = identification.identify(fits.graph, query, budget=BUDGET, witness=False)
-    closer = [s for s in suspects if s.strength < SURE or s.place not in fits.incomplete][:LOOKS]
+    closer = [s for s in suspects if s.strength < SURE or s.place not in fits.alone][:LOOKS]
     for one in closer:
         fit = fits.one(fits.keys[one.place])
         judged = judge_line(fit, query, evaluate(query, fit.model), verdict, how)
@@ -131,7 +131,7 @@ def _of_incomplete(fits: FittedGroups, query: Query) -> list[Suspect]:
     for (
         i,
         fit,
-    ) in fits.incomplete.items():  # those that only fit badly keep their interval: a saved one has no rows to ask
+    ) in fits.alone.items():  # those that only fit badly keep their interval: a saved one has no rows to ask
         F = float(strengths(fit, linearize(query, fit.model).values).min(initial=np.inf))
         overall = misfit(fit)
         one = Suspect(i, F, 1.0 if overall is None else overall.p)

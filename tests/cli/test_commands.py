@@ -204,7 +204,7 @@ def test_what_a_text_says_and_the_graph_does_not_hold_is_told_on_standard_error(
     (said,) = shown.err.splitlines()
     assert said.startswith("halftrek: note: sem() of lavaan would let the errors of outcomes")
     assert "m ~~ y if they do, m ~~ 0*y if not" in said
-    assert "in Python" in said
+    assert "--lavaan sem" in said
     assert main(["identify", text, "x ~> y", "--json"]) == 0
     shown = capsys.readouterr()
     assert json.loads(shown.out)["identified"]

@@ -65,6 +65,7 @@ MADE = [
     ["predict", "educ -> lwage; educ <-> lwage", "mroz", "--do", "educ=1", "--outcome", "lwage"],
     ["compare", "tal_or", "cond -> pmi -> reaction", "--data", "tal_or", "--question", "cond -> reaction"],
     ["compare", "x -> y", "x <-> y", "--sql", "select range as x, random() as y from range(30)"],
+    ["together", "Ozone ~ c(a, a, a, b, b)*Temp; gap := a - b", "airquality", "--by", "Month", "--missing", "drop"],
     ["simulate", "napkin", "-n", "2", "--seed", "1"],
     ["convert", "front-door", "--to", "dot"],
     ["report", "mroz", "mroz", "--question", "educ -> lwage", "--out", "r.html"],

@@ -64,7 +64,7 @@ def test_likelihood_and_estimates_are_lavaans(case: str) -> None:
     for row in LAVAAN[case]["parameters"]:
         i, j = at[row["lhs"]], at.get(row["rhs"], 0)
         got = {"=~": model.T[i, j], "~": model.T[j, i], "~~": model.W[i, j], "~1": model.mu[i]}[row["op"]]
-        assert got == pytest.approx(row["est"], rel=1e-3, abs=2e-4), row
+        assert got == pytest.approx(row["est"], rel=1e-4, abs=1e-5), row
 
 
 def test_missing_values_are_lavaans() -> None:
@@ -75,8 +75,8 @@ def test_missing_values_are_lavaans() -> None:
     for row in LAVAAN["holes"]["parameters"]:
         key = row["lhs"], row["op"], row["rhs"]
         mine = rows.get(key) or rows[key[2], key[1], key[0]]
-        assert mine.est == pytest.approx(row["est"], rel=1e-3, abs=2e-4), row
-        assert mine.se == pytest.approx(row["se"], rel=2e-3, abs=1e-4), row
+        assert mine.est == pytest.approx(row["est"], rel=1e-4, abs=1e-5), row
+        assert mine.se == pytest.approx(row["se"], rel=1e-3, abs=1e-5), row
 
 
 def test_the_scale_is_a_convention() -> None:

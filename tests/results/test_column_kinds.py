@@ -205,8 +205,45 @@ def test_ends_belong_to_events_of_categories() -> None:
         "P(0 < m < 2)": share[1],
         "P(0 <= m <= 2)": 1.0,
         "P(m > 5)": 0.0,
+        "P(m = 0)": share[0],
+        "P(m = 1)": share[1],
+        "P(m=2)": share[2],
     }.items():
         assert fit.query(question).value == pytest.approx(truth, abs=1e-9), question
+
+
+def test_one_category_is_asked_for_by_its_value() -> None:
+    rows = front_door(400).assign(y=lambda d: d["y"] + (d["m"] > 2.0))
+    fit = ht.fit(FRONT_DOOR, rows, kinds={"m": "ranked", "y": "ordered"})
+    middle, above, top = (fit.query(f"P(y {what} | do(x=1))") for what in ("= 1", "> 0", "> 1"))
+    assert middle.value == pytest.approx(above.value - top.value, rel=1e-12)
+    step = fit.query("P(y > 0 | do(x=1)) - P(y > 1 | do(x=1))")
+    assert error_of(middle) == pytest.approx(error_of(step), rel=1e-6)
+    assert fit.query("RR(y = 2 | do(x=1) : do(x=0))").value == pytest.approx(
+        fit.query("RR(y > 1 | do(x=1) : do(x=0))").value, rel=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("P(y = 7 | do(x=1))", "y has the values 0, 1"),
+        ("P(m = 1 | do(x=1))", "m is ranked, and a single value of it has no probability"),
+        ("P(x = 1)", "a single value of a continuous outcome has probability 0"),
+    ],
+)
+def test_a_single_value_needs_a_category(question: str, said: str) -> None:
+    with pytest.raises(QueryError, match=said):
+        ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS).query(question)
+
+
+def test_a_single_value_of_a_normal_variable_has_no_probability() -> None:
+    rows = front_door(300)
+    with pytest.raises(QueryError, match="a single value of a continuous outcome has probability 0"):
+        ht.fit("x -> m", rows).query("P(m = 1 | do(x=1))")
+    with pytest.raises(QueryError, match="a single value of a continuous outcome has probability 0"):
+        ht.bounds("x -> m; x <-> m", rows, "P(m = 1 | do(x=1))")
+    assert ht.identify("x -> m", "P(m = 1 | do(x=1))").identified
 
 
 def test_named_contrasts_are_arithmetic() -> None:
@@ -254,10 +291,8 @@ def test_missing_values_are_used_pair_by_pair_and_said() -> None:
     assert error_of(fit.query("x ~> y")) < error_of(dropped.query("x ~> y")) * 1.05
 
 
-def test_groups_and_moments_are_refused_by_name() -> None:
-    rows = front_door(300).assign(site=np.tile(["a", "b"], 150))
-    with pytest.raises(InputError, match="kinds cannot be used with groups"):
-        ht.fit(FRONT_DOOR, rows, kinds=KINDS, by="site")
+def test_moments_and_unknown_kinds_are_refused_by_name() -> None:
+    rows = front_door(300)
     with pytest.raises(DataError, match="kinds go with rows"):
         ht.fit(FRONT_DOOR, ht.moments(front_door(300)), kinds=KINDS)
     with pytest.raises(InputError, match="kinds names 'w', which is no variable"):

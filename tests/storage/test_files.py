@@ -153,8 +153,8 @@ def test_groups_with_missing_values_load_under_the_name_that_they_had() -> None:
     fits = ht.fit_groups("z -> x", dict(zip("zx", np.asarray(rows).T, strict=True)), by=np.repeat(["a", "b", "c"], 30))
     saved = encode(fits)
     assert isinstance(saved, dict)
-    before = {"holed" if key == "incomplete" else key: part for key, part in saved.items()}
-    assert list(fits.incomplete) == [0]
+    before = {"holed" if key == "alone" else key: part for key, part in saved.items()}
+    assert list(fits.alone) == [0]
     assert same(decode(before), fits)
     with pytest.raises(Malformed, match="has a part 'holed', which is not known"):
         decode({**before, **saved})

@@ -10,11 +10,13 @@ from halftrek.queries import (
     Distribution,
     ErrorCovariance,
     PathEffect,
+    Probability,
     Query,
     ThroughEffect,
     TotalEffect,
     Variant,
 )
+from halftrek.queries.kinds.variants import Event, single
 from halftrek.syntax import parse_question
 from tests.narrow import wrong
 from tests.syntax.test_graph_errors import marked
@@ -59,6 +61,7 @@ from tests.syntax.test_round_trip import NAMES
         ),
         ("P(y__{x_=1})", Distribution.across((Variant("y_", {"x_": 1.0}),))),
         ("P(1_{2=3})", Distribution.across((Variant("1", {"2": 3.0}),))),
+        ("P(y = 2)", Probability((Event(single(Variant("y")), 2.0, 2.0, low_in=True, high_in=True),))),
     ],
 )
 def test_questions(text: str, query: Query) -> None:
@@ -121,7 +124,8 @@ def test_canonical_text_reads_back(query: Query) -> None:
         ("P(y_{x=1} | z, «z»=1)", "'z' is held or given twice"),
         ("P(«_»{x=1})", "name is needed before"),
         ("P(y_{x=«y_»{x=1}})", "a number is needed"),
-        ("P(y «=» 2 | do(x=1))", "has probability 0"),
+        ("P(y = «a» | do(x=1))", "a number is needed"),
+        ("E[y «=» 2 | do(x=1)]", "probability of an event is written P"),
         ("P«(»y | do(x=1)", "'\\(' is not closed"),
         ("P(y | do«(»x=1", "'\\(' is not closed"),
         ("P(y«]»", "',' or '\\)' is needed here"),

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
     analysis = analysis_of(args, (args.question,))
     refuse_two_standard_inputs(args.graph, args.data)
-    graph = read_graph(args.graph)
+    graph = read_graph(args.graph, lavaan=analysis.lavaan)
     with fitted(analysis, graph) as result:
         found = result.bounds(args.question, assume=args.assume, level=args.level, interval=args.interval)
     if args.picture:

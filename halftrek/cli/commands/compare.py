@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     names = _names(args)
     analysis = analysis_of(args)
     refuse_two_standard_inputs(*args.graphs, args.data)
-    graphs = {name: read_graph(source) for name, source in zip(names, args.graphs, strict=True)}
+    graphs = {name: read_graph(source, lavaan=analysis.lavaan) for name, source in zip(names, args.graphs, strict=True)}
     how: Fitting = analysis.fit
     with opened_data(analysis) as options:
         fits = {name: fit(graph, **options, method=how.method, noise=how.noise) for name, graph in graphs.items()}

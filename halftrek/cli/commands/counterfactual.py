@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     analysis = analysis_of(args)
     refuse_two_standard_inputs(args.graph, args.data, args.rows)
     refuse_existing(args.force, args.out)
-    graph = read_graph(args.graph)
+    graph = read_graph(args.graph, lavaan=analysis.lavaan)
     with fitted(analysis, graph) as result:
         try:
             found = _asked(result, args)

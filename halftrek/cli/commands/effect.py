@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     analysis = analysis_of(args, (str(question),))
     refuse_two_standard_inputs(args.graph, args.data)
     refuse_existing(args.force, args.write_analysis)
-    graph = read_graph(args.graph)
+    graph = read_graph(args.graph, lavaan=analysis.lavaan)
     early = not analysis.data.categories  # which nodes a category has, the data say
     errors = analysis.uncertainty.errors
     decide = identify if errors == "uncorrelated" else partial(identify, scope="non-normal")
@@ -157,7 +157,7 @@ def _run_all(args: argparse.Namespace) -> int:
     analysis = analysis_of(args)
     refuse_two_standard_inputs(args.graph, args.data)
     refuse_existing(args.force, args.write_analysis)
-    with fitted(analysis, read_graph(args.graph)) as result:
+    with fitted(analysis, read_graph(args.graph, lavaan=analysis.lavaan)) as result:
         records, text = effects(result, analysis.uncertainty)
     if args.json:
         show_json({"level": analysis.uncertainty.level, "effects": records})

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     analysis = analysis_of(args)
     refuse_two_standard_inputs(args.graph, args.data)
     refuse_existing(args.force, args.save, args.write_analysis)
-    graph = read_graph(args.graph)
+    graph = read_graph(args.graph, lavaan=analysis.lavaan)
     with fitting.fitted(analysis, graph) as result:
         rows = fitting.parameters(result, analysis.uncertainty)
         record = fit_record(result, rows)

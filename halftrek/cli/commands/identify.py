@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 from halftrek.bottom.choices import Scope
 from halftrek.cli.exits import DONE, NOT_IDENTIFIED
-from halftrek.cli.options import GRAPH_HELP, QUESTION_HELP, add_command, has
+from halftrek.cli.options import GRAPH_HELP, QUESTION_HELP, add_command, add_lavaan, has
 from halftrek.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def add_to(commands: Commands, words: Collection[str]) -> None:
         help="what may be used: linear equations, the arrows alone, or independent errors that are not normal too",
     )
     parser.add_argument("--details", action="store_true", help="say how it was found, in mathematical terms too")
+    add_lavaan(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,13 +61,14 @@ def run(args: argparse.Namespace) -> int:
 def _run_one(args: argparse.Namespace) -> int:
     """Without the workflow, which would load what fits and infers: a verdict needs the graph alone, and is quick."""
     from halftrek import identification
+    from halftrek.cli.analysis import lavaan_of
     from halftrek.cli.inputs import read_graph
     from halftrek.cli.output import show, show_json
     from halftrek.queries.checks import check_query, speaking_of
     from halftrek.reporting.described.verdicts import describe_verdict
     from halftrek.syntax import parse_question
 
-    graph, query = read_graph(args.graph), parse_question(args.question)
+    graph, query = read_graph(args.graph, lavaan=lavaan_of(args)), parse_question(args.question)
     check_query(query, graph := speaking_of(graph, query))
     with _patient() as progress:
         verdict = identification.identify(graph, query, scope=args.scope, budget=args.budget, progress=progress)
@@ -78,13 +80,14 @@ def _run_one(args: argparse.Namespace) -> int:
 
 
 def _run_all(args: argparse.Namespace) -> int:
+    from halftrek.cli.analysis import lavaan_of
     from halftrek.cli.inputs import read_graph
     from halftrek.cli.output import show, show_json
     from halftrek.identification import identify_all
     from halftrek.reporting.described.verdicts import verdict_table
     from halftrek.reporting.records import graph_record
 
-    graph = read_graph(args.graph)
+    graph = read_graph(args.graph, lavaan=lavaan_of(args))
     with _patient() as progress:
         verdicts = identify_all(graph, scope=args.scope, budget=args.budget, progress=progress)
     if args.json:

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         analysis = analysis_of(args, tuple(args.question or ()))
         path = args.out or "report.html"
     refuse_existing(args.force, path, args.write_analysis)
-    graph = read_graph(analysis.graph, analysis.folder)
+    graph = read_graph(analysis.graph, analysis.folder, analysis.lavaan)
     with fitted(analysis, graph) as result:
         sure = uncertainty_options(analysis.uncertainty)
         written = result.report(path, list(analysis.questions), title=args.title, overwrite=args.force, **sure)

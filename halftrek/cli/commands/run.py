@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     wanted = {name: getattr(analysis.output, name) for name in ("report", "results", "model")}
     files = {name: analysis.place(path) for name, path in wanted.items() if path is not None}
     refuse_existing(args.force, *files.values())
-    graph = read_graph(analysis.graph, analysis.folder)
+    graph = read_graph(analysis.graph, analysis.folder, analysis.lavaan)
     with fitting.fitted(analysis, graph) as result:
         record: dict[str, Any] = {"analysis": args.analysis, "graph": graph_record(result.graph)}
         rows = fitting.parameters_beside(result, analysis.uncertainty)

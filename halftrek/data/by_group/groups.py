@@ -247,10 +247,9 @@ def _left_there(reader: RowReader, groups: GroupMoments) -> dict[Hashable, RowRe
 
 def _keys(codes: Iterable[tuple[Hashable, ...]], *, several: bool) -> list[Hashable]:
     """Labels as users know them: whole numbers, and a tuple only where several columns were asked for."""
-    keys: list[tuple[Hashable, ...]] = [
-        tuple(int(x) if isinstance(x, float) and x.is_integer() else x for x in labels) for labels in codes
-    ]
-    return list(keys) if several else [key[0] for key in keys]
+    if not several:
+        return [int(x) if isinstance(x, float) and x.is_integer() else x for x, *_ in codes]
+    return [tuple(int(x) if isinstance(x, float) and x.is_integer() else x for x in labels) for labels in codes]
 
 
 # -- rows with holes -------------------------------------------------------------------------------

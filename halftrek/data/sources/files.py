@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET = (".parquet", ".pq")
 ARROW = (".feather", ".arrow", ".ipc")
+NUMBERS = 2_500_000  # in a batch of DuckDB: 20 megabytes, of which it has a few under way
+FEWEST = 2_048  # rows of a batch: DuckDB works with as many at a time
 HOLES = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", ".")
 
 
@@ -84,7 +86,8 @@ def _batches(query: duckdb.DuckDBPyRelation) -> tuple[pa.Schema, Iterator[pa.Rec
     """Schema and batches of a DuckDB relation, which works while they are asked for."""
     stop = getattr(getattr(query, "_con", None), "interrupt", None)
     make = query.to_arrow_reader if hasattr(query, "to_arrow_reader") else query.fetch_record_batch
-    reader = interruptible(lambda: make(PIECE), stop)
+    rows = max(FEWEST, min(PIECE, NUMBERS // max(1, len(query.columns))))
+    reader = interruptible(lambda: make(rows), stop)
     return reader.schema, iter(lambda: interruptible(lambda: next(reader, None), stop), None)
 
 

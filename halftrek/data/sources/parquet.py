@@ -1,7 +1,9 @@
-"""Wide Parquet files: one piece of one row group at a time, of the columns that are asked for.
+"""Wide Parquet files: one row group at a time, of the columns that are asked for.
 
 DuckDB reads several row groups at once and hands over long batches, which is quick for narrow tables. Of a wide table
-that is more than a gigabyte; Arrow's own reader needs no more than a row group.
+that is more than a gigabyte; Arrow's own reader needs no more than a row group. It unpacks one column after the other,
+so that memory holds the numbers of the group and the packed bytes of one column; only a group that is too large for
+that is read in pieces, for which the pages of all columns are open at once.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 WIDE = 50  # columns from which on a table is read in this way
 NUMBERS = 2_000_000  # in a piece: 16 megabytes
 FEWEST = 1_024  # rows of a piece
+GROUP = 32_000_000  # numbers of a row group that is read as a whole: 256 megabytes
 
 _PLAIN = ("double", "float", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool")
 
@@ -37,7 +40,16 @@ def wide_blocks(path: str, wanted: tuple[str, ...]) -> Iterator[Block] | None:
 
 
 def _blocks(file: parquet.ParquetFile, wanted: tuple[str, ...]) -> Iterator[Block]:
+    import pyarrow as pa
+
+    heads = file.metadata
     with file:
-        rows = max(FEWEST, NUMBERS // len(wanted))
-        for batch in file.iter_batches(rows, columns=list(wanted)):
-            yield from from_batches(batch.schema, (batch,)).blocks(wanted)
+        for k in range(heads.num_row_groups):
+            if heads.row_group(k).num_rows * len(wanted) > GROUP:
+                rows = max(FEWEST, NUMBERS // len(wanted))
+                batches = file.iter_batches(rows, row_groups=[k], columns=list(wanted))
+            else:
+                columns = (file.read_row_group(k, columns=[v], use_threads=False) for v in wanted)
+                batches = iter(pa.table({table.column_names[0]: table.column(0) for table in columns}).to_batches())
+            for batch in batches:
+                yield from from_batches(batch.schema, (batch,)).blocks(wanted)

@@ -16,6 +16,7 @@ from halftrek.estimation.acts.likelihood import own_places, row_logliks, scores
 from halftrek.estimation.acts.places import District, Places, standard_units
 from halftrek.graphs import Graph
 from halftrek.layer import Margin
+from halftrek.layer.layer import refuse_margin
 from halftrek.layer.margins import margin_of
 from halftrek.models import CGLSCM
 
@@ -75,6 +76,10 @@ def fit_acting(
         else {v: margin_of(values[:, k], w, kinds[v]) for k, v in enumerate(graph.observed) if v in kinds}
     )
     _refuse(graph, margins)
+    if like is None:
+        for k, v in enumerate(graph.observed):
+            if v in margins:
+                refuse_margin(v, margins[v], values[:, k], 2)
     units = None if like is None else (like.centre, like.scale)
     centre, scale = units or standard_units(graph.observed, values, margins)
     if not scale.all():
@@ -220,8 +225,6 @@ def _refuse(graph: Graph, margins: Mapping[str, Margin]) -> None:
                 f"{v!r} is {margin.kind!r} and another column acts: the two are not known together yet. Say kinds={{"
                 f"{v!r}: 'acts'}}, or 'plain', or leave it out"
             )
-        if len(margin.values) < 2:
-            raise DataError(f"{v!r} has one value in all rows; leave it out of the graph")
     if graph.latents:
         raise DataError(
             f"hidden causes ({listed(list(graph.latents))}) and a column that acts are not known together yet; write "

@@ -14,12 +14,13 @@ half of ``e_j`` for a variance, a row of C for a loading. A coefficient moves th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from halftrek.bottom.arrays import Floats
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.estimation.district.shape import Problem, error_matrices
 from halftrek.models.kernels import choleskys, inverses
 
@@ -65,6 +66,27 @@ class State(Parts):
     def pull(self) -> Floats:
         """Derivative of F and its barrier in W."""
         return self.M if self.J is None else np.asarray(self.M - self.problem.barrier * self.J)
+
+    def take(self, rows: Ints) -> State:
+        """Some members of the batch, with what has been worked out."""
+        return self._changed(lambda name: getattr(self, name)[rows], self.problem.take(rows))
+
+    def but_for(self, rows: Flags, other: State) -> State:
+        """This point, and that of another state of the same problem for some members of the batch."""
+
+        def mixed(name: str) -> Floats:
+            mine: Floats = getattr(self, name)
+            return np.where(rows.reshape(-1, *(1,) * (mine.ndim - 1)), getattr(other, name), mine)
+
+        return self._changed(mixed, self.problem)
+
+    def _changed(self, change: Callable[[str], Floats], problem: Problem) -> State:
+        names = ("T", "C", "W", "GA", "R", "value", "K", *(("J",) if self.J is not None else ()))
+        new = {name: change(name) for name in names}
+        omega = new["W"] if self.omega is self.W else change("omega")
+        state = replace(self, problem=problem, omega=omega, **new)
+        state.__dict__.update({name: change(name) for name in ("V", "KRK") if name in self.__dict__})
+        return state
 
 
 def parts_of(problem: Problem, free: Floats) -> Parts:
@@ -173,6 +195,19 @@ def hessian(state: State) -> Floats:
         H[:, v, v] += (state.pull * state.W)[:, at.noisy, at.noisy]
     _add_barrier(state, U, H)
     return pull_back_twice(state.problem, H)
+
+
+def profiled_curvatures(state: State) -> tuple[Floats, Floats]:
+    """Information and Hessian of F in the coefficients alone, where errors covary freely and as the residuals do.
+
+    There ``F = log|R|`` but for a constant. Both are what the full matrices leave after the parameters of W.
+    """
+    shape, V = state.problem.shape, state.V
+    at, m = shape.at, shape.slots
+    unexplained = state.problem.G[:, :m, :m] - V @ state.GA.transpose(0, 2, 1)
+    information = 2.0 * unexplained * state.K[:, at.column[:, None], at.column]
+    cross = V[:, :, at.column]
+    return information, information - 2.0 * cross * cross.transpose(0, 2, 1)
 
 
 def _add_barrier(state: State, U: Floats, H: Floats) -> None:

@@ -6,15 +6,25 @@ there every step is Newton's with negative curvatures turned round (``bent``), w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from halftrek.bottom.arrays import Flags, Floats, Ints
-from halftrek.estimation.district.block import State, evaluate, fisher, gradient, hessian, residual_moments
+from halftrek.estimation.district.block import (
+    State,
+    evaluate,
+    fisher,
+    gradient,
+    hessian,
+    profiled_curvatures,
+    residual_moments,
+)
 from halftrek.estimation.district.shape import Problem
 from halftrek.estimation.district.steps import FAR, NEAR, RIDGE, SOLID, has_fallen, is_last
 from halftrek.models.kernels import choleskys
+
+CALM = 1e-6  # gain of a Newton step that needs no damping
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +84,8 @@ def minimize(
         if not usable.any():
             return end
         rows, x, value, gain, damping = rows[usable], x[usable], value[usable], gain[usable], damping[usable]
-        problem = problem.take(rows)
-        state = evaluate(problem, x)
+        state = state.take(rows)
+        problem = state.problem
     for taken in range(1, max_iter + 1):
         step = _bent_step(state, x, damping) if bent else _step(state, x, damping, gain)
         moved = x + step.move
@@ -92,8 +102,10 @@ def minimize(
             x, value, state = moved, trial.value, trial
         else:
             x, value = np.where(good[:, None], moved, x), np.where(good, trial.value, value)
+            state = trial.but_for(~good, state)
         if not (plain.all() and good.all()):
-            calmer = np.where(damping < 1e-7, 0.0, damping / 8.0)
+            # a short Newton step needs no damping, without which alone it can be the last
+            calmer = np.where((damping < 1e-7) | (step.newton & (step.gain < CALM)), 0.0, damping / 8.0)
             damping = np.where(good, calmer, np.maximum(damping * 8.0, 1e-3))
         leave = done | (damping >= 1e9)
         if taken == max_iter:
@@ -107,10 +119,8 @@ def minimize(
             if not stay.any():
                 break
             rows, x, value, gain, damping = rows[stay], x[stay], value[stay], gain[stay], damping[stay]
-            problem = problem.take(np.flatnonzero(stay))
-            state = evaluate(problem, x)
-        elif not good.all():
-            state = evaluate(problem, x)
+            state = state.take(np.flatnonzero(stay))
+            problem = state.problem
     return end
 
 
@@ -132,28 +142,89 @@ def profiled(problem: Problem, theta: Floats) -> Floats:
 def _step(state: State, at: Floats, damping: Floats, last_gain: Floats) -> _Step:
     """A descent step for each member, and the decrease of F that it promises.
 
-    By Fisher scoring, or by Newton near the maximum wherever the exact (damped) Hessian is positive definite.
+    By Fisher scoring, or by Newton near the maximum wherever the exact (damped) Hessian is positive definite. What
+    is done for a member does not depend on the others, and no matrix is made that its step has no use for.
     """
+    b = len(at)
+    step = _Step(np.empty_like(at), np.empty(b), np.zeros(b, dtype=bool), np.zeros(b, dtype=bool), np.zeros(b))
+    simple = (damping == 0.0) & (state.problem.saturated and state.problem.shape.slots > 0)
+    if simple.any():
+        rows = np.flatnonzero(simple)
+        _put(step, rows, _profiled_step(_some(state, rows), last_gain[rows]))
+    if not simple.all():
+        rows = np.flatnonzero(~simple)
+        _put(step, rows, _full_step(_some(state, rows), at[rows], damping[rows], last_gain[rows]))
+    return step
+
+
+def _profiled_step(state: State, last_gain: Floats) -> _Step:
+    """Where W follows from the coefficients (see ``profiled``) and nothing is damped, only these have to be moved."""
+    shape = state.problem.shape
+    at, m = shape.at, shape.slots
+    slope = -2.0 * state.V[:, at.slot, at.column]
+    information, exact = profiled_curvatures(state)
+    none = np.zeros(len(slope))
+    moments = state.problem.G[:, :m, :m].diagonal(axis1=1, axis2=2)
+    scale = np.maximum(2.0 * moments * state.K.diagonal(axis1=1, axis2=2)[:, at.column], 1e-300)
+    exact = _damped(exact, scale, none)
+    pivots = choleskys(exact).diagonal(axis1=1, axis2=2) ** 2
+    fine = np.isfinite(pivots).all(axis=1)
+    share = np.where(fine, (pivots / scale).min(axis=1, initial=1.0), 0.0)
+    scoring = _damped(information, scale, none)
+    newton = fine & ((last_gain < NEAR) | (_solve(scoring, slope)[1] < NEAR))
+    move = np.zeros((len(slope), shape.parameters))
+    move[:, :m], gain = _solve(np.where(newton[:, None, None], exact, scoring), slope)
+    return _Step(move, gain, newton, newton & (share > SOLID), newton * share)
+
+
+def _full_step(state: State, at: Floats, damping: Floats, last_gain: Floats) -> _Step:
+    """A step in all parameters."""
     slope, pinned = _slope(state, at)
-    if ((last_gain < NEAR) & (damping == 0.0)).all():
-        exact = _newton(state, slope, damping, pinned, None)
-        if exact.newton.all():
+    close = np.flatnonzero((last_gain < NEAR) & (damping == 0.0))
+    exact = None
+    if len(close):
+        exact = _newton(_some(state, close), slope[close], damping[close], _rows(pinned, close), None)
+        if exact.newton.all() and len(close) == len(at):
             return exact
+    b = len(at)
+    step = _Step(np.empty_like(at), np.empty(b), np.zeros(b, dtype=bool), np.zeros(b, dtype=bool), np.zeros(b))
+    left = np.ones(b, dtype=bool)
+    if exact is not None:
+        left[close[exact.newton]] = False
+        _put(step, close[exact.newton], _chosen(exact, exact.newton))
+    rows = np.flatnonzero(left)
+    state, slope, damping, pinned = _some(state, rows), slope[rows], damping[rows], _rows(pinned, rows)
     information = fisher(state)
     if pinned is not None:
         information = without(information, pinned)
     scale = _diagonal(information)
-    move, gain = _solve(_damped(information, scale, damping), slope)
-    no = np.zeros(len(gain), dtype=bool)
-    near = gain < NEAR
+    step.move[rows], step.gain[rows] = _solve(_damped(information, scale, damping), slope)
+    near = step.gain[rows] < NEAR
     if state.problem.shape.loadings:  # where loadings fold, information vanishes and only curvature is left
         near |= _vanishing(information, scale)
-    if not near.any():
-        return _Step(move, gain, no, no, np.zeros(len(gain)))
-    exact = _newton(state, slope, damping, pinned, scale)
-    use = near & exact.newton
-    move, gain = np.where(use[:, None], exact.move, move), np.where(use, exact.gain, gain)
-    return _Step(move, gain, use, use & exact.stiff, use * exact.firm)
+    again = np.flatnonzero(near)
+    if len(again):
+        exact = _newton(_some(state, again), slope[again], damping[again], _rows(pinned, again), scale[again])
+        _put(step, rows[again[exact.newton]], _chosen(exact, exact.newton))
+    return step
+
+
+def _put(step: _Step, rows: Ints, part: _Step) -> None:
+    """Write the steps of some members."""
+    for field in fields(_Step):
+        getattr(step, field.name)[rows] = getattr(part, field.name)
+
+
+def _chosen(step: _Step, rows: Flags) -> _Step:
+    return _Step(**{field.name: getattr(step, field.name)[rows] for field in fields(_Step)})
+
+
+def _some(state: State, rows: Ints) -> State:
+    return state if len(rows) == len(state.value) else state.take(rows)
+
+
+def _rows(pinned: Flags | None, rows: Ints) -> Flags | None:
+    return None if pinned is None else pinned[rows]
 
 
 def _slope(state: State, at: Floats) -> tuple[Floats, Flags | None]:

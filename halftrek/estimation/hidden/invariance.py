@@ -16,21 +16,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from halftrek.bottom.arrays import Floats, Ints
+from halftrek.bottom.arrays import Ints
 from halftrek.bottom.choices import Invariant
 from halftrek.data import Moments, Patterns
-from halftrek.estimation.given.options import Options, resolve_options
-from halftrek.estimation.hidden.opening import opened_data
-from halftrek.estimation.hidden.problem import Several, Single
-from halftrek.estimation.hidden.search import Ended, climb
-from halftrek.estimation.hidden.whole import FLOOR, fit_whole
+from halftrek.estimation.hidden.together import climbed, free_options
+from halftrek.estimation.hidden.whole import fit_whole
 from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Graph
 from halftrek.graphs.hidden import scaled_by
 from halftrek.models import CGLSCM
 
 LEVELS: tuple[Invariant, ...] = ("configural", "metric", "scalar", "strict")
-STEPS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +42,7 @@ class Level:
 
 def fit_levels(graph: Graph, groups: Sequence[Moments | Patterns], levels: Sequence[Invariant] = LEVELS) -> list[Level]:
     """The levels that are asked for, each begun where the one before ended."""
-    options = resolve_options(graph.opened, "free", "free")
-    alone = [fit_whole(graph, data, options).model for data in groups]
+    alone = [fit_whole(graph, data, free_options(graph)).model for data in groups]
     found: list[Level] = []
     for name in levels:
         starts = found[-1].models if found else tuple(alone)
@@ -57,21 +52,11 @@ def fit_levels(graph: Graph, groups: Sequence[Moments | Patterns], levels: Seque
 
 def _fitted(graph: Graph, groups: Sequence[Moments | Patterns], name: Invariant, starts: Sequence[CGLSCM]) -> Level:
     graphs = [graph if g == 0 else _freed(graph, name) for g in range(len(groups))]
-    spaces = [make_space(one, one.nodes, _options(one)) for one in graphs]
+    spaces = [make_space(one, one.nodes, free_options(one)) for one in graphs]
     owner, size = _owners(graph, spaces, name)
-    theta, count = np.zeros(size), np.zeros(size)
-    lower = np.full(size, -np.inf)
-    for space, own, start in zip(spaces, owner, starts, strict=True):
-        np.add.at(theta, own, space.vector(start))
-        np.add.at(count, own, 1.0)
-        for i, j, a in space.W_at:
-            if i == j:
-                lower[own[a]] = FLOOR * float(start.cov[i, i])
-    parts = tuple(Single(space, opened_data(data, graph.hidden)) for space, data in zip(spaces, groups, strict=True))
-    ended = climb(Several(parts, owner, size), theta / count, lower, STEPS)
-    assert ended is not None  # averages of positive definite error covariances are positive definite
-    models = tuple(_model(one, space, ended, own) for one, space, own in zip(graphs, spaces, owner, strict=True))
-    return Level(name, ended.point.value, size - ended.flat, ended.converged, models)
+    found = climbed(graphs, groups, spaces, owner, size, starts)
+    assert found is not None  # averages of positive definite error covariances are positive definite
+    return Level(name, found.loglik, size - found.ended.flat, found.ended.converged, found.models)
 
 
 def _freed(graph: Graph, name: Invariant) -> Graph:
@@ -87,10 +72,6 @@ def _freed(graph: Graph, name: Invariant) -> Graph:
 
 def _items(graph: Graph, factor: str) -> list[str]:
     return [v for v in graph.children(factor) if v in graph.observed]
-
-
-def _options(graph: Graph) -> Options:
-    return resolve_options(graph.opened, "free", "free")
 
 
 def _owners(graph: Graph, spaces: Sequence[Space], name: Invariant) -> tuple[tuple[Ints, ...], int]:
@@ -116,10 +97,3 @@ def _owners(graph: Graph, spaces: Sequence[Space], name: Invariant) -> tuple[tup
         size += int(free.sum())
         owners.append(own)
     return tuple(owners), size
-
-
-def _model(graph: Graph, space: Space, ended: Ended, own: Ints) -> CGLSCM:
-    T, W, C, mu = space.arrays(ended.point.theta[own])
-    loadings: Floats = np.zeros((len(graph.latents), len(space.names)))
-    loadings[list(space.latents)] = C
-    return CGLSCM(space.names, T, loadings, mu, W, tuple(graph.latents), graph)

@@ -19,13 +19,14 @@ from halftrek.estimation.hidden.starts import first_point
 from halftrek.estimation.missing.fiml import with_loadings
 from halftrek.estimation.space import Space, make_space
 from halftrek.estimation.status import Code, DistrictReport, Status, overall
-from halftrek.graphs import Edge, Graph
-from halftrek.graphs.hidden import weak_points
+from halftrek.graphs import Graph
+from halftrek.graphs.hidden import turnable, weak_points
 from halftrek.models import CGLSCM
 
 FLOOR = 1e-8  # of an error variance, as a share of the variance at the start
 NEAR_FLOOR = 1e3  # times the floor: zero for all purposes
 FAR = 1e4  # standard deviations from zero of a cause's mean
+SHAKEN = 6  # more searches, from points moved at random, where none has found a maximum
 SAME = 1e-6  # of a log-likelihood: two searches that ended there found the same
 
 
@@ -97,7 +98,7 @@ class _Search:
         names = opened.observed
         space = make_space(opened, names, options)
         own = [a for i, _, a in space.mu_at if i < p]
-        free = len(set(own)) == p and not any(i >= p for i, _, _ in space.mu_at)
+        free = len(set(own)) == p and not any(i >= p for i, _, _ in space.mu_at) and not space.elsewhere
         separate = free and isinstance(data, Moments)
         if separate:
             space = make_space(opened, names, replace(options, intercepts=tuple((v, 0.0) for v in names)))
@@ -113,8 +114,14 @@ class _Search:
         """The highest end of a few searches, of how many, and how many ended there."""
         opened = self.graph.opened
         found: list[Ended] = []
-        for plain in (False, True):
-            theta = self._with_means(first_point(opened, self.space, self.first.cov, plain=plain))
+        for number in range(2 + SHAKEN):
+            theta = first_point(opened, self.space, self.first.cov, plain=number > 0)
+            if number > 1:  # a product of weights that has to change its sign can end a search in a pass, not on a top
+                if any(one.converged for one in found):
+                    break
+                at, rng = np.unique(self.space.T_at[:, 2]), np.random.default_rng(number)
+                theta[at] *= rng.uniform(0.3, 1.5, len(at)) * rng.choice([-1.0, 1.0], len(at))
+            theta = self._with_means(theta)
             ended = climb(Single(self.space, self.patterns), theta, self.lower, max_iter)
             found += [] if ended is None else [ended]
             if starts is None and any(one.converged and not one.pinned.any() for one in found):
@@ -128,7 +135,7 @@ class _Search:
 
     def _with_means(self, theta: Floats) -> Floats:
         """The point with intercepts that bring the means as near to those of the data as they can be."""
-        at = np.unique(self.space.mu_at[:, 2])
+        at = np.setdiff1d(self.space.mu_at[:, 2], list(self.space.elsewhere)).astype(np.intp)
         if not len(at):
             return theta
         p = len(self.graph.observed)
@@ -192,17 +199,9 @@ class _Search:
 
 
 def _signs(graph: Graph, names: tuple[str, ...], T: Floats) -> Floats:
-    """Minus one for each hidden variable to be turned round: its first effect then has a positive loading.
-
-    One stays as it is where an edge of it is fixed or equal to another.
-    """
+    """Minus one for each hidden variable to be turned round: its first effect then has a positive loading."""
     place, flip = {v: i for i, v in enumerate(names)}, np.ones(len(names))
-    spoken = {v for text, x in graph.restrictions.items() if x != 0.0 for v in Edge.read(text)[::2]}
-    for v in reversed([u for u in graph.topological_order if u in graph.hidden]):
-        if v in spoken or v in graph.intercepts:
-            continue
-        kids = graph.children(v)
-        first = next((c for c in kids if c in graph.observed), kids[0])
+    for group, (v, first) in turnable(graph):
         if T[place[v], place[first]] * flip[place[first]] < 0.0:
-            flip[place[v]] = -1.0
+            flip[[place[u] for u in group]] = -1.0
     return flip

@@ -14,11 +14,11 @@ from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.bottom.choices import Intercepts, Noise
 from halftrek.bottom.portable import Portable
 from halftrek.data import Moments
-from halftrek.errors import DataError
+from halftrek.errors import DataError, GraphError
 from halftrek.estimation.district.district import Settings
 from halftrek.estimation.fit import LOG_2PI, MAX_ITER, select
 from halftrek.estimation.given.checks import well_posed
-from halftrek.estimation.given.options import resolve_options
+from halftrek.estimation.given.options import needs_whole, resolve_options
 from halftrek.estimation.plan import make_plan
 from halftrek.estimation.solve import Solution, solve_plan
 from halftrek.estimation.status import WORSE, Code
@@ -137,19 +137,26 @@ def fit_batch(
     starts: int | None = None,
     max_iter: int = MAX_ITER,
     start: Floats | None = None,
+    few_rows: bool = False,
 ) -> BatchFit:
     """Fit a graph to many moment sets: a list of ``Moments``, or arrays ``cov (b, p, p)``, ``mean (b, p)``, ``n``.
 
     Arrays are in the order of ``graph.observed``; ``start`` holds coefficients to begin one more start with. Data sets
     that reject the graph are searched again from elsewhere, unless ``starts=1``; one that falls short of its moments
-    though the graph does not restrict them counts as "not converged".
+    though the graph does not restrict them counts as "not converged". ``few_rows``: all have so few that districts
+    without bows are fitted from several starts, too.
     """
+    if needs_whole(graph):
+        raise GraphError(
+            "many data sets at once are fitted district by district, which hidden variables with causes and equal "
+            "variances or intercepts do not allow; fit one after the other, or groups with ht.fit(graph, data, by=...)"
+        )
     names = graph.observed
     S, m, rows = _arrays(graph, moments, cov, mean, n)
     plan = make_plan(graph, names, resolve_options(graph, noise, intercepts))
     good = np.flatnonzero(well_posed(S, rows))
     code = np.full(len(S), "failed", dtype="<U17")
-    settings = Settings(starts, max_iter, start=start, rows=rows[good], again=starts != 1)
+    settings = Settings(starts, max_iter, few_rows=few_rows, start=start, rows=rows[good], again=starts != 1)
     part = solve_plan(plan, S[good], m[good], settings) if len(good) else None
     parameters = {k: _spread(getattr(part, k, None), good, len(S), shape) for k, shape in _shapes(plan.latents, names)}
     loglik = np.full(len(S), np.nan)

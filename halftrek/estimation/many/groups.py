@@ -1,11 +1,15 @@
-"""One model for each group of rows: complete groups in one array program, groups with holes by full information."""
+"""One model for each group of rows: complete groups in one array program, groups with holes by full information.
+
+Groups in whose columns normal variables are behind categories, or categories act, are fitted one by one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -16,22 +20,34 @@ from halftrek.bottom.progress import late_bar
 from halftrek.data import RowReader
 from halftrek.data.by_group.groups import GroupMoments, rows_by_group
 from halftrek.data.check import flat
-from halftrek.errors import DataError
-from halftrek.estimation.fit import MAX_ITER, Fitted, fit
-from halftrek.estimation.given.options import Options, resolve_options, with_coefficients
+from halftrek.errors import DataError, UnsaidKindError
+from halftrek.estimation.fit import FEW_ROWS, MAX_ITER, Fitted, fit
+from halftrek.estimation.given.options import Options, needs_whole, resolve_options, with_coefficients
 from halftrek.estimation.many.batch import BatchFit, fit_batch, joined
 from halftrek.graphs import Graph
+from halftrek.layer import Margin
 from halftrek.upward import Faces
 
 PIECE = 10_000  # groups that are fitted at a time, to bound memory; more ...
 NUMBERS = 1_000_000  # ... as long as their moments are not more numbers than this
 
 
+class Fitting(TypedDict):
+    """What the fits of all groups are told."""
+
+    noise: Noise
+    intercepts: Intercepts
+    starts: int | None
+    max_iter: int
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedGroups(Portable, Faces):
     """Fitted models by group as a value; ``halftrek.results.GroupFits`` is the same with all that can be asked of it.
 
-    ``incomplete`` are the fits of groups with missing values, ``failed`` what stood against a group, by their places.
+    ``alone`` are the fits of groups that have their own: for missing values, for kinds of columns, or because hidden
+    variables have causes, or variances or intercepts are equal. ``failed`` is what stood against a group. Both by
+    places.
     """
 
     graph: Graph
@@ -42,7 +58,7 @@ class FittedGroups(Portable, Faces):
     max_iter: int = MAX_ITER
     frame: str = ""
     rows: RowReader | None = None  # all rows, with the group of each
-    incomplete: Mapping[int, Fitted] = field(default_factory=dict)
+    alone: Mapping[int, Fitted] = field(default_factory=dict)
     failed: Mapping[int, str] = field(default_factory=dict)
     clusters_left_out: bool = False  # by saving: rows were in clusters, and the file has none
 
@@ -50,6 +66,11 @@ class FittedGroups(Portable, Faces):
     def clustered(self) -> bool:
         """Whether rows are in clusters."""
         return self.clusters_left_out or (self.rows is not None and self.rows.cluster is not None)
+
+    @property
+    def with_kinds(self) -> bool:
+        """Whether columns are in categories or ranked, so that each group is asked by its own fit."""
+        return any(one.moments.layer is not None or one.acting is not None for one in self.alone.values())
 
     @property
     def keys(self) -> tuple[Any, ...]:
@@ -87,6 +108,17 @@ class FittedGroups(Portable, Faces):
     def _rows(self) -> dict[object, RowReader]:
         return {} if self.rows is None else rows_by_group(self.rows, self.groups)
 
+    @cached_property
+    def lacking(self) -> dict[int, list[tuple[str, float]]]:
+        """The categories that a group has no row of and others have, by its place: column and value."""
+        own = {i: {v: set(m.values.tolist()) for v, m in _in_categories(one)} for i, one in self.alone.items()}
+        every: dict[str, set[float]] = {}
+        for by_column in own.values():
+            for v, values in by_column.items():
+                every.setdefault(v, set()).update(values)
+        found = {i: [(v, x) for v in every for x in sorted(every[v] - by[v])] for i, by in own.items()}
+        return {i: missing for i, missing in found.items() if missing}
+
     def one(self, key: object) -> Fitted:
         """The fit of one group."""
         i = self.place.get(key, self.place.get((key,)) if len(self.groups.by) == 1 else None)
@@ -95,8 +127,8 @@ class FittedGroups(Portable, Faces):
             raise DataError(f"there is no group {key!r}; groups are {shown}")
         if self.batch.code[i] == "failed":
             raise DataError(f"group {key!r} could not be fitted: {self.why_not(i)}")
-        if i in self.incomplete:
-            return self._with_rows(self.incomplete[i], i)
+        if i in self.alone:
+            return self._with_rows(self.alone[i], i)
         names = self.batch.names
         start = {(u, v): float(self.batch.T[i, names.index(u), names.index(v)]) for u, v in self.graph.directed}
         found = fit(
@@ -128,8 +160,9 @@ class FittedGroups(Portable, Faces):
         good, all_of_them = int(self.batch.converged.sum()), len(self)
         failed = all_of_them - len(self.fitted)
         counts = [f"{all_of_them} groups: {good} converged", f"{failed} could not be fitted"]
-        if self.incomplete:
-            counts.append(f"{len(self.incomplete)} with missing values")
+        incomplete = len(set(self.alone) & set(self.groups.patterns))
+        if incomplete:
+            counts.append(f"{incomplete} with missing values")
         return f"<GroupFits of {', '.join([*counts, *([self.left_out] if self.left_out else [])])}>"
 
 
@@ -143,34 +176,79 @@ def fit_groups(
     starts: int | None = None,
     max_iter: int = MAX_ITER,
     frame: str = "",
+    each: Callable[[int], Fitted] | None = None,
 ) -> FittedGroups:
-    """Fitted a graph to what every group has, in the order of ``graph.observed``; each may fail alone."""
+    """Fitted a graph to what every group has, in the order of ``graph.observed``; each may fail alone.
+
+    ``each`` fits the group at a place on its own, where moments do not say all of its rows.
+    """
     if coefficients:
         graph = with_coefficients(graph, coefficients)
-    options = resolve_options(graph, noise, intercepts)
+    options = resolve_options(graph.opened, noise, intercepts)
+    whole = needs_whole(graph)  # such graphs are not fitted in one program
+    own = groups.patterns if each is None and not whole else range(len(groups))
+    each = each or partial(_alone, graph, groups, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter)
+    alone: dict[int, Fitted] = {}
+    failed = dict(groups.troubles)
+    if whole:
+        batch = _empty(graph, len(groups))
+    else:
+        batch = _together(graph, groups, own, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter)
+    with late_bar("groups") as advance:
+        for done, i in enumerate(own, 1):
+            if i not in groups.troubles:
+                try:
+                    alone[i] = each(i)
+                except UnsaidKindError:
+                    raise  # of all groups
+                except DataError as error:
+                    failed[i] = str(error)
+            advance(done, len(own))
+    return FittedGroups(
+        graph, groups, placed(batch, alone), options, starts, max_iter, frame, alone=alone, failed=failed
+    )
+
+
+def _together(graph: Graph, groups: GroupMoments, own: Collection[int], **options: Unpack[Fitting]) -> BatchFit:
+    """All groups in one program, but for those that are fitted on their own."""
     unusable = np.asarray(constant_columns(groups).any(axis=1))
-    unusable[[*groups.patterns, *groups.troubles]] = True  # not in one program with the others
+    unusable[[*own, *groups.troubles]] = True
     cov = np.where(unusable[:, None, None], 0.0, groups.cov) if unusable.any() else groups.cov
     size = max(PIECE, NUMBERS // len(graph) ** 2)  # the slowest group of a piece takes as long however many there are
     parts: list[BatchFit] = []
+    few = groups.n < FEW_ROWS  # these are fitted from several starts, as each would be alone
+    order = np.argsort(~few, kind="stable")
+    cuts = [*range(0, int(few.sum()), size), *range(int(few.sum()), len(groups), size), len(groups)]
     with late_bar("groups") as advance:
-        for k in range(0, len(groups), size):
-            some = slice(k, k + size)
+        for first, last in pairwise(cuts):
+            some = order[first:last]
             found = fit_batch(
-                graph, cov=cov[some], mean=groups.mean[some], n=groups.n[some],
-                noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter,
+                graph, cov=cov[some], mean=groups.mean[some], n=groups.n[some], few_rows=bool(few[some].all()),
+                **options,
             )  # fmt: skip
             parts.append(found)
-            advance(min(k + size, len(groups)), len(groups))
-    incomplete: dict[int, Fitted] = {}
-    failed = dict(groups.troubles)
-    for i, patterns in groups.patterns.items():
-        try:
-            incomplete[i] = fit(graph, patterns, noise=noise, intercepts=intercepts, starts=starts, max_iter=max_iter)
-        except DataError as error:
-            failed[i] = str(error)
-    together = placed(joined(parts), incomplete)
-    return FittedGroups(graph, groups, together, options, starts, max_iter, frame, incomplete=incomplete, failed=failed)
+            advance(last, len(groups))
+    return joined(parts).take(np.argsort(order))
+
+
+def _alone(graph: Graph, groups: GroupMoments, i: int, **options: Unpack[Fitting]) -> Fitted:
+    """A group by itself."""
+    return fit(graph, groups[i], **options)
+
+
+def _empty(graph: Graph, count: int) -> BatchFit:
+    """A batch of fits none of which has been made."""
+    p, q = len(graph.nodes), len(graph.latents)
+    shapes = {"T": (p, p), "C": (q, p), "W": (p, p), "mu": (p,), "loglik": ()}
+    numbers = {name: np.full((count, *shape), np.nan) for name, shape in shapes.items()}
+    return BatchFit(graph, graph.nodes, tuple(graph.latents), **numbers, code=np.full(count, "failed", dtype="<U17"))
+
+
+def _in_categories(one: Fitted) -> Iterator[tuple[str, Margin]]:
+    if one.acting is not None:
+        yield from one.acting.margins.items()
+    elif one.moments.layer is not None:
+        yield from ((v, m) for v, m in zip(one.moments.layer.names, one.moments.layer.margins, strict=True) if m.cut)
 
 
 def placed(batch: BatchFit, fits: Mapping[int, Fitted]) -> BatchFit:

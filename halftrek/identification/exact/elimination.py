@@ -15,6 +15,7 @@ from math import prod
 
 from flint import nmod_mat, nmod_mpoly, nmod_mpoly_ctx, nmod_poly
 
+from halftrek.graphs import Graph
 from halftrek.identification.clock import Clock, start_clock
 from halftrek.identification.criteria.bench import Bench
 from halftrek.identification.exact.algebra import Algebra, algebra
@@ -248,31 +249,42 @@ def _within_reach(unknowns: Unknowns, given: Covariances) -> list[frozenset[str]
 
 def _answers(system: System, query: Query) -> list[nmod_mpoly]:
     """The numbers that make up the answer, as polynomials in the unknowns (not for conditional distributions)."""
-    one = system.unknowns.context.constant(1)
+    context = system.unknowns.context
+    if isinstance(query, ErrorCovariance):
+        return [error_covariance(context, system.blocks[query.first], system.weights, query.first, query.second)]
+    return polynomial_answers(query, system.unknowns.point.parameters.graph, system.weights, context)
+
+
+def polynomial_answers(query: Query, graph: Graph, weights: Weights, context: nmod_mpoly_ctx) -> list[nmod_mpoly]:
+    """The numbers that make up an answer which is a polynomial in the weights of arrows."""
+    one = context.constant(1)
+
+    def effect(cause: str, on: str, held: Sequence[str] = ()) -> nmod_mpoly:
+        return partial_effect(graph, weights, context, cause, on, held)
+
     match query:
         case DirectEffect(u, v):
-            return [system.weights[u, v]]
+            return [weights[u, v]]
         case PathEffect(path):
-            return [prod((system.weights[e] for e in pairwise(path)), start=one)]
+            return [prod((weights[e] for e in pairwise(path)), start=one)]
         case TotalEffect(u, v):
-            return [partial_effect(system, u, v, ())]
+            return [effect(u, v)]
         case ThroughEffect(stations):
-            return [prod((partial_effect(system, u, v, ()) for u, v in pairwise(stations)), start=one)]
-        case ErrorCovariance(i, j):
-            return [error_covariance(system.unknowns.context, system.blocks[i], system.weights, i, j)]
+            return [prod((effect(u, v) for u, v in pairwise(stations)), start=one)]
         case Distribution(names=outcomes, do=do):
-            return [partial_effect(system, x, y, [w for w in do if w != x]) for x in do for y in outcomes]
+            return [effect(x, y, [w for w in do if w != x]) for x in do for y in outcomes]
         case _:
             raise AssertionError(f"{query} is no polynomial in the weights")
 
 
-def partial_effect(system: System, cause: str, effect: str, held: Sequence[str]) -> nmod_mpoly:
+def partial_effect(
+    graph: Graph, weights: Weights, context: nmod_mpoly_ctx, cause: str, effect: str, held: Sequence[str]
+) -> nmod_mpoly:
     """Effect of a cause while others are held, in the unknown weights."""
-    graph, context = system.unknowns.point.parameters.graph, system.unknowns.context
     found = {cause: context.constant(1)}
     for v in graph.topological_order:
         if v != cause and v not in held:
-            terms = [found[u] * system.weights[u, v] for u in graph.parents(v) if u in found]
+            terms = [found[u] * weights[u, v] for u in graph.parents(v) if u in found]
             if terms:
                 found[v] = sum(terms, start=context.constant(0))
     return found.get(effect, context.constant(0))
@@ -283,7 +295,7 @@ def _parts(system: System, finite: Algebra, query: Query) -> list[nmod_mat] | No
     unknowns = system.unknowns
 
     def effect(cause: str, on: str, held: Sequence[str]) -> nmod_mat:
-        return finite.element(partial_effect(system, cause, on, held))
+        return finite.element(partial_effect(graph, system.weights, unknowns.context, cause, on, held))
 
     graph = unknowns.point.parameters.graph
     ring = AlgebraRing(finite.one, Bench(unknowns.point, unknowns.field), effect)

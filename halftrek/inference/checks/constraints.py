@@ -33,8 +33,8 @@ from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.missing.incomplete import saturated_information
 from halftrek.inference.information.robust import counts_units
 
-Kind = Literal["independence", "other constraints", "tetrad", "missing edge"]
-Test = Literal["t", "chi2", "z", "robust t", "robust chi2"]
+Kind = Literal["independence", "other constraints", "tetrad", "missing edge", "linearity"]
+Test = Literal["t", "chi2", "z", "robust t", "robust chi2", "RESET"]
 Independence = tuple[str, str, tuple[str, ...]]
 
 

@@ -71,7 +71,7 @@ def measures(fit: Fitted) -> Measures:
     apart = [(v,) for v in fit.graph.observed if v not in free] + ([tuple(free)] if free else [])
     baseline = sum(best_loglik(data_of(fit).select(names)) for names in apart)
     worst = max(0.0, 2.0 * (best - baseline)), p * (p - 1) // 2 - kind.pairs_apart(fit) - pairs
-    found = measured(fit.n, counted(fit), fit.loglik, best, worst, _srmr(fit, kind.unrestricted(fit)))
+    found = measured(fit.n, counted(fit), fit.loglik, best, worst, srmr_of(fit, kind.unrestricted(fit)))
     return found if kind.has_unrestricted(fit) else found.without_unrestricted()
 
 
@@ -91,11 +91,15 @@ def measured(
     saturated: float,
     baseline: tuple[float, int],
     srmr: tuple[float, float],
+    groups: int = 1,
 ) -> Measures:
-    """All measures of one fit, from its likelihood and those of the unrestricted and of the baseline model."""
+    """All measures of one fit, from its likelihood and those of the unrestricted and of the baseline model.
+
+    Where several groups are fitted together, the RMSEA is that of a group (Steiger 1998).
+    """
     chi2 = max(0.0, 2.0 * (saturated - loglik))
     (parameters, df), (baseline_chi2, baseline_df) = counts, baseline
-    low, high = rmsea_range(chi2, df, n)
+    low, high = rmsea_range(chi2, df, n / groups)
     return Measures(
         n=n,
         parameters=parameters,
@@ -108,7 +112,7 @@ def measured(
         baseline_df=baseline_df,
         cfi=cfi_of(chi2, df, baseline_chi2, baseline_df),
         tli=tli_of(chi2, df, baseline_chi2, baseline_df),
-        rmsea=float(np.sqrt(max(0.0, (chi2 - df) / (df * n)))) if df else 0.0,
+        rmsea=float(np.sqrt(max(0.0, (chi2 - df) / (df * n / groups)))) if df else 0.0,
         rmsea_low=low,
         rmsea_high=high,
         srmr=srmr[0],
@@ -155,7 +159,7 @@ def rmsea_range(chi2: float, df: int, n: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _srmr(fit: Fitted, moments: Moments) -> tuple[float, float]:
+def srmr_of(fit: Fitted, moments: Moments) -> tuple[float, float]:
     """Root mean square of standardised residuals: with the means, if there are any, and without."""
     S = moments.cov
     scale = np.sqrt(np.diag(S))

@@ -117,7 +117,7 @@ def replicates_of(
 
 
 def _made(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
-    if fit.method != "em":
+    if fit.method not in ("em", "dwls"):
         raise InputError(f'interval="{kind}" fits the model again by method="em", and this fit is by {fit.method!r}')
     return kind_of_data(fit).replicates(fit, kind, replicates, random_state, progress)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,14 +13,15 @@ from halftrek.bottom.choices import Redraw
 from halftrek.data import RowBlock
 from halftrek.data.layers import all_rows
 from halftrek.errors import DataError, InputError
-from halftrek.estimation import Fitted, fit_batch
+from halftrek.estimation import BatchFit, Fitted, fit_batch
+from halftrek.estimation.dwls import fit_dwls
 from halftrek.estimation.given.options import needs_whole
 from halftrek.estimation.many.batch import joined
 from halftrek.inference.draws.bootstrap import Replicates
 from halftrek.inference.draws.hidden_draws import AT_ONCE, refitted, stacked
 from halftrek.inference.draws.resample import Progress
 from halftrek.inference.information.robust import cluster_correction, rows_needed
-from halftrek.layer import Layer, layer_of
+from halftrek.layer import Layer, layer_of, with_weights
 
 
 def layer_replicates(
@@ -43,11 +45,15 @@ def layer_replicates(
         drawn += 1
         there = times > 0.0
         with suppress(DataError):  # an empty cell: a data set without a fit
-            found.append(layer_of(layer.names, rows.values[there], kinds, times[there], strict=False))
+            one = layer_of(layer.names, rows.values[there], kinds, times[there], strict=False)
+            weighted = fit.method == "dwls"
+            found.append(with_weights(one, rows.values[there], times[there], fit.n) if weighted else one)
         if progress is not None:
             progress(drawn, total)
     if not found:
         raise DataError("no data set drawn from these rows has a fit: categories are too rare. Merge some of them")
+    if fit.method == "dwls":
+        return _weighted(fit, found, drawn, kind)
     mean, cov = np.stack([one.mean for one in found]), np.stack([one.cov for one in found])
     n = np.full(len(found), fit.n)
     if needs_whole(fit.graph):
@@ -58,6 +64,22 @@ def layer_replicates(
     batch = fit_batch(fit.graph, cov=cov, mean=mean, n=n, starts=1, start=fit.model.T)
     good = np.flatnonzero(batch.converged)
     return Replicates(batch.take(good), drawn, kind, tuple(found[i] for i in good))
+
+
+def _weighted(fit: Fitted, layers: list[Layer], drawn: int, kind: Redraw) -> Replicates:
+    """Fits by weighted least squares, each with weights of its own, from where the fit of all rows ended."""
+    models, kept = [], []
+    for layer in layers:
+        found = fit_dwls(replace(fit, moments=replace(fit.moments, mean=layer.mean, cov=layer.cov, layer=layer)))
+        if found.converged:
+            models.append(found.model)
+            kept.append(layer)
+    if not models:
+        raise DataError("weighted least squares of no data set drawn from these rows came to an end")
+    one, code = models[0], np.full(len(models), "converged", dtype="<U17")
+    T, C, W, mu = (np.stack([getattr(m, name) for m in models]) for name in ("T", "C", "W", "mu"))
+    batch = BatchFit(fit.graph, one.names, one.latents, T, C, W, mu, np.full(len(models), fit.loglik), code)
+    return Replicates(batch, drawn, kind, tuple(kept))
 
 
 def _portions(count: int) -> list[slice]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from halftrek.data.columns.ordered import in_order
 from halftrek.estimation import Fitted
 from halftrek.layer import Margin
 from halftrek.notes import Note, note
@@ -54,9 +55,10 @@ def _what(margin: Margin) -> str:
     size = len(margin.values)
     if margin.kind == "ranked":
         return f"ranked ({size:,} values)"
+    texts = {x: text for text, x in in_order("", margin.labels).numbers.items()} if margin.labels else {}
     values = [f"{x:g}" for x in margin.values.tolist()]
-    if margin.labels and margin.labels != tuple(values):
-        values = [f"{x} {label!r}" for x, label in zip(values, margin.labels, strict=False)]
+    if set(values) - set(margin.labels):
+        values = [f"{x:g} {texts[x]!r}" if x in texts else f"{x:g}" for x in margin.values.tolist()]
     what = "ordered" if margin.kind == "ordered" else "a cut of a continuous cause"
     return f"{what} ({', '.join(values)})"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from halftrek.data.columns.categories import Categories, Category, indicators_of
 from halftrek.data.columns.kinds import Coding
+from halftrek.data.columns.ordered import in_order
 from halftrek.data.sources.sending import Spent
 from halftrek.data.weights import Counted, Sampled
 from halftrek.estimation import Fitted
@@ -33,13 +34,17 @@ def codings(fit: Fitted) -> dict[str, Coding]:
 
 def categories_behind(fit: Fitted) -> Categories:
     """The columns of categories that the fit's indicators stand for."""
+    layer = fit.moments.layer
+    in_levels = () if layer is None else zip(layer.names, layer.margins, strict=True)
+    ordered = tuple(in_order(v, m.labels) for v, m in in_levels if m.labels)
     if fit.rows is not None:
-        return fit.rows.categories
+        return (*(c for c in fit.rows.categories if not c.ordered), *ordered)
     levels: dict[tuple[str, str], list[str]] = {}
     for v, coding in codings(fit).items():
         if v != coding.column:
             levels.setdefault((coding.column, coding.zero), []).append(coding.one)
-    return tuple(Category(column, reference, tuple(others)) for (column, reference), others in levels.items())
+    indicators = (Category(column, reference, tuple(others)) for (column, reference), others in levels.items())
+    return (*indicators, *ordered)
 
 
 def in_numbers(fit: Fitted, values: Mapping[str, object]) -> dict[str, object]:
@@ -52,6 +57,8 @@ def in_numbers(fit: Fitted, values: Mapping[str, object]) -> dict[str, object]:
             for name, indicator in zip(by_column[v].names, indicators_of(by_column[v], value), strict=True):
                 if name in fit.graph:
                     found[name] = indicator
+        elif isinstance(value, str) and v in by_column and by_column[v].ordered:
+            found[v] = by_column[v].numbers.get(value.strip(), value)
         elif isinstance(value, str) and v in known and known[v].column == v:
             texts = {known[v].zero.lower(): 0.0, known[v].one.lower(): 1.0}
             found[v] = texts.get(value.strip().lower(), value)

@@ -36,8 +36,8 @@ class Sample:
 
 def sample_of(fits: FittedGroups, rows: Ints) -> Sample:
     """Some of the groups."""
-    place = {int(row): i for i, row in enumerate(rows)} if fits.incomplete else {}
-    incomplete = {place[i]: fit for i, fit in fits.incomplete.items() if i in place}
+    place = {int(row): i for i, row in enumerate(rows)} if fits.alone else {}
+    incomplete = {place[i]: fit for i, fit in fits.alone.items() if i in place}
     return Sample(fits.batch.take(rows), fits.groups.n[rows], incomplete)
 
 

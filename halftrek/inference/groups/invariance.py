@@ -107,6 +107,15 @@ def equal_answers(
     return tests
 
 
+def equal_numbers(fits: FittedGroups, what: str, values: Floats, errors: Floats) -> Invariance:
+    """Cochran's Q of a number of all groups with its standard errors, as they come; rows are not drawn again."""
+    rows = usable_groups(fits)
+    statistic, df, groups = cochran(values[rows], errors[rows])
+    lacking = _unknown(fits, rows, has_error(values[rows], errors[rows]))
+    said = _joined("by the chi-square distribution: rows with kinds are not drawn again", lacking)
+    return _test(f"{what} equal", "Cochran's Q", statistic, df, groups, None, said)
+
+
 def cochran(values: Floats, errors: Floats) -> tuple[float, float, int]:
     """Cochran's Q of estimates with standard errors, its degrees of freedom, and of how many groups.
 

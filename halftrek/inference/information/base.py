@@ -120,5 +120,7 @@ def kind_of_data(fit: Fitted) -> DataKind:
     found = with_hidden(kind)
     if fit.moments.layer is None:
         return found
-    found = replace(found, replicates=kind.replicates, landscape=kind.landscape, scaling=kind.scaling)
+    found = replace(
+        found, replicates=kind.replicates, landscape=kind.landscape, scaling=kind.scaling, as_complete=kind.as_complete
+    )
     return replace(found, row_scores=kind.row_scores, parameters=kind.parameters) if fit.method == "dwls" else found

@@ -76,7 +76,7 @@ def defined_values(graph: Graph, value_of: Callable[[Sides], Floats], name: str)
         columns = {part: at(part) for part in formula.names}
         count = max((len(column) for column in columns.values()), default=1)
         rows = [{part: complex(column[k]) for part, column in columns.items()} for k in range(count)]
-        return np.array([_real(formula, row) for row in rows])
+        return np.array([value_at(formula, row) for row in rows])
 
     return at(name)
 
@@ -102,7 +102,7 @@ def _made(
     parts = {label: gradients[label] for label in formula.names}
     if not all(map(isfinite, values.values())):
         return nan, None
-    value = _real(formula, {label: complex(x) for label, x in values.items()})
+    value = value_at(formula, {label: complex(x) for label, x in values.items()})
     slopes = formula.slopes(values) if isfinite(value) else {}
     if not isfinite(value) or not all(map(isfinite, slopes.values())):
         return nan, None
@@ -113,7 +113,7 @@ def _made(
     return value, whole
 
 
-def _real(formula: Sum, values: Mapping[str, complex]) -> float:
+def value_at(formula: Sum, values: Mapping[str, complex]) -> float:
     """The value; nan where there is none, as of a root of a negative number."""
     try:
         with np.errstate(all="ignore"):

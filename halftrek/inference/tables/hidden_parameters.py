@@ -6,6 +6,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
+from halftrek.estimation.space import Space
 from halftrek.inference.evidence.evidence import Support
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
@@ -29,7 +30,7 @@ def hidden_parameters(fit: Fitted, how: How) -> ParameterRows:
     """Rows of all parameters but the intercepts, and what these need."""
     kind, whole = kind_of(how), opened(fit)
     known = pattern_information(whole, usual(fit, how.information))
-    space, names = known.space, fit.model.names
+    space = known.space
     rests = _support(fit, _errors(whole, known, usual(fit, how.information)))
     quantile, lift = np.full(space.size, how.quantile), np.ones(space.size)
     if kind.needs_rows or kind.for_misfit:
@@ -42,8 +43,13 @@ def hidden_parameters(fit: Fitted, how: How) -> ParameterRows:
         lift = np.where(few, rests.growth() ** 2, lift)
         errors = errors * np.sqrt(lift)
     reach = [Reach(float(q), how.level, float(x)) for q, x in zip(quantile, lift, strict=True)]
-    rows = rows_in_space(whole, space, errors, reach, signs_of(fit))
-    intercepts, reaches = np.zeros(len(names)), [Reach(how.quantile, how.level)] * len(names)
+    return rows_by_errors(fit, space, errors, reach, Reach(how.quantile, how.level))
+
+
+def rows_by_errors(fit: Fitted, space: Space, errors: Floats, reach: list[Reach], usual_reach: Reach) -> ParameterRows:
+    """The same from standard errors of the parameters of its space."""
+    rows, names = rows_in_space(opened(fit), space, errors, reach, signs_of(fit)), fit.model.names
+    intercepts, reaches = np.zeros(len(names)), [usual_reach] * len(names)
     for j, _, a in space.mu_at:
         intercepts[j], reaches[j] = errors[a], reach[a]
     return rows, intercepts, reaches, False

@@ -95,15 +95,20 @@ def _rows(fit: Fitted, how: How) -> list[Parameter]:
     drawn = kind.replicates(fit, how)
     if drawn is not None:
         return draws_of_parameters(parameter_rows(fit, interval="delta", level=how.level), drawn, fit, how)
-    rows, intercepts, reaches, doubtful = kind_of_data(fit).parameters(fit, how)
+    rows = all_rows(fit, kind_of_data(fit).parameters(fit, how))
+    return rows + defined_rows(fit, how, rows)
+
+
+def all_rows(fit: Fitted, found: ParameterRows) -> list[Parameter]:
+    """The rows of all parameters, those that are fixed among them, in their order."""
+    rows, intercepts, reaches, doubtful = found
     pairs = enumerate(zip(intercepts, reaches, strict=True))
-    rows += [_intercept(fit, j, error, reach) for j, (error, reach) in pairs]
+    rows = rows + [_intercept(fit, j, error, reach) for j, (error, reach) in pairs]
     unknown = undetermined_parameters(fit.graph, fit.options) if doubtful else frozenset()
     rows = [_unknown(r) if (r.lhs, r.op, r.rhs) in unknown else r for r in rows]
     rows = [replace(r, note=_equal(fit, r) or r.note) for r in rows] + _fixed_rows(fit)
     order = {"~": 0, "=~": 1, "~~": 2, "~1": 4}
-    rows.sort(key=lambda r: 3 if r.op == "~~" and r.lhs == r.rhs else order[r.op])
-    return rows + defined_rows(fit, how, rows)
+    return sorted(rows, key=lambda r: 3 if r.op == "~~" and r.lhs == r.rhs else order[r.op])
 
 
 def district_parameters(fit: Fitted, how: How) -> ParameterRows:

@@ -95,8 +95,7 @@ def exact_maps(model: CGLSCM, table: Table, held: Sequence[str], outcomes: Seque
     """The maps of a model whose parameters are known, for each set of variables that is seen in a row."""
     known = tuple(range(len(outcomes)))
     return {
-        seen: SeenMap(unit_map(model, seen, tuple(held), outcomes), known)
-        for seen, _ in _by_pattern(table, model.graph)
+        seen: SeenMap(unit_map(model, seen, tuple(held), outcomes), known) for seen, _ in by_pattern(table, model.graph)
     }
 
 
@@ -115,19 +114,9 @@ def estimated_maps(
 
     Nothing held is a prediction of what is. ``predictive`` adds how far noise reaches.
     """
-    if unidentified not in ("raise", "nan"):
-        raise InputError(f"unidentified must be 'raise' or 'nan', not {unidentified!r}")
-    _warn_of_trouble(fit, {*outcomes, *held, *(v for v in table.names if v in fit.graph)})
-    # where the effects of what is held are identified, so is every question of this kind, whatever was seen
-    plain = {y for y in outcomes if decide(Distribution.after((y,), dict.fromkeys(held))).identified}
     maps: dict[tuple[str, ...], SeenMap | None] = {}
     drawn = kind_of(how).replicates(fit, how)
-    for seen, rows in _by_pattern(table, fit.graph):
-        known = tuple(
-            k
-            for k, y in enumerate(outcomes)
-            if y in plain or _identified(decide, seen, tuple(held), y, table, rows, unidentified)
-        )
+    for seen, known in identified_outcomes(fit, table, held, outcomes, decide, unidentified).items():
         if not known:
             maps[seen] = None
             continue
@@ -142,6 +131,30 @@ def estimated_maps(
     return maps
 
 
+def identified_outcomes(
+    fit: Fitted,
+    table: Table,
+    held: Sequence[str],
+    outcomes: Sequence[str],
+    decide: Decide,
+    unidentified: Unidentified,
+) -> dict[tuple[str, ...], tuple[int, ...]]:
+    """For each set of variables that is seen in a row: the outcomes, by number, of which something may be known."""
+    if unidentified not in ("raise", "nan"):
+        raise InputError(f"unidentified must be 'raise' or 'nan', not {unidentified!r}")
+    _warn_of_trouble(fit, {*outcomes, *held, *(v for v in table.names if v in fit.graph)})
+    # where the effects of what is held are identified, so is every question of this kind, whatever was seen
+    plain = {y for y in outcomes if decide(Distribution.after((y,), dict.fromkeys(held))).identified}
+    return {
+        seen: tuple(
+            k
+            for k, y in enumerate(outcomes)
+            if y in plain or _identified(decide, seen, tuple(held), y, table, rows, unidentified)
+        )
+        for seen, rows in by_pattern(table, fit.graph)
+    }
+
+
 def _factor_of_draws(found: UnitMap, drawn: Replicates, how: How) -> Factor:
     """How the numbers of a map vary together over replicates."""
     values = np.array([unit_numbers(found, model) for model in drawn.batch])
@@ -153,7 +166,7 @@ def units_by(maps: Maps, graph: Graph, table: Table, held: Mapping[str, Floats],
     """The rows of a table by the maps of what is seen in them."""
     mean = np.full((len(outcomes), len(table.values)), np.nan)
     noise, errors, reach, noise_reach = (np.full_like(mean, np.nan) for _ in range(4))
-    for seen, rows in _by_pattern(table, graph):
+    for seen, rows in by_pattern(table, graph):
         if seen not in maps:
             raise DataError("rows lack other values now than they did when they were asked about; ask again")
         one = maps[seen]
@@ -261,7 +274,7 @@ def _held(v: str, value: object, table: Table) -> Floats:
     return np.asarray(np.broadcast_to(found, (count,)))
 
 
-def _by_pattern(table: Table, graph: Graph) -> Iterator[tuple[tuple[str, ...], Places]]:
+def by_pattern(table: Table, graph: Graph) -> Iterator[tuple[tuple[str, ...], Places]]:
     """Rows with the same variables seen; one slice where nothing is missing."""
     at = [k for k, v in enumerate(table.names) if v in graph]
     names = [table.names[k] for k in at]
@@ -324,7 +337,7 @@ def _warn_of_trouble(fit: Fitted, variables: set[str]) -> None:
     """A table has no place for what to know before trusting it."""
     involved = fit.graph.ancestors(variables)
     for trouble in troubles(fit.status, fit.districts, involved):
-        warnings.warn(str(trouble), stacklevel=5)
+        warnings.warn(str(trouble), stacklevel=6)
 
 
 def _warn_without_means(fit: Fitted, gradients: list[list[Gradient]]) -> None:

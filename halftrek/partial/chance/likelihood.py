@@ -117,7 +117,7 @@ def _side(search: Search, known: float, starts: Sequence[Point], side: int, thor
         return _Side(known)
     outer = max(starts, key=lambda p: side * p.answer)
     others = sorted((p for p in starts if p is not outer), key=lambda p: -side * p.answer)
-    found = search.end([outer, *(others if thorough else ())], side)
+    found = _outermost(search, outer, others if thorough else [], side)
     if found is not None and side * (found.value - known) < -SHORT * search.scale:
         found = None  # an end of its own, short of the set
     if found is None or found.point is None:
@@ -129,6 +129,15 @@ def _side(search: Search, known: float, starts: Sequence[Point], side: int, thor
     if found is None and beyond.point is not None:
         found = search.walked(outer, beyond.point, side)
     return _Side(border, lost=True) if found is None else _Side(found.value, found)
+
+
+def _outermost(search: Search, outer: Point, others: Sequence[Point], side: int) -> Found | None:
+    """The farthest end from several starts; first, if there are several, the limit that the outer one nears."""
+    limit = search.limit(outer, side) if others else None
+    found = search.end([*([outer] if limit is None else []), *others], side)
+    if limit is None:
+        return search.limit(outer, side) if found is None and not others else found
+    return limit if found is None or side * (limit.value - found.value) > 0.0 else found
 
 
 def _come_back(search: Search, one: _Side, starts: Sequence[Point], side: int) -> _Side:

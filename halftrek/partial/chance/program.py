@@ -10,7 +10,7 @@ All derivatives are analytic. SLSQP solves them from a start; whoever calls choo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple, TypedDict
 
@@ -29,6 +29,7 @@ from halftrek.queries.gradients import gradients_of
 STEPS = 60  # of SLSQP; a dozen are usual
 FEWER = 35  # where the answer has no end in reach more would be in vain
 ENDED = (0, 8)  # how SLSQP ends at an optimum: within its tolerance, or where rounding leaves no better step
+STOPPED = 9  # and where it has made all its steps; far out rounding can keep it from seeing that it is there
 KEPT = 1e-6  # by which a condition may be broken, in units of the noise
 FTOL = 1e-9  # of half a deviance, and of what is kept
 LOST = 1e12  # deviance where there is no likelihood
@@ -54,6 +55,20 @@ class Point:
     def broken(self) -> float:
         """By how much the graph or an assumption is broken, in units of the noise."""
         return float(max(np.abs(self.equations).max(initial=0.0), -self.limits.min(initial=0.0)))
+
+    def with_held(self, held: int | None) -> Point:
+        """The same where one number of the vector is a constant."""
+        if held is None:
+            return self
+        moving = np.ones(len(self.vector))
+        moving[held] = 0.0
+        return replace(
+            self,
+            answer_slope=self.answer_slope * moving,
+            loss_slope=self.loss_slope * moving,
+            equation_slopes=self.equation_slopes * moving,
+            limit_slopes=self.limit_slopes * moving,
+        )
 
 
 class _Left(Exception):
@@ -112,6 +127,19 @@ class Program:
         )  # fmt: skip
         return self._last
 
+    def broken(self, vector: Floats) -> float:
+        """By how much the graph or an assumption is broken at a vector, without asking for the answer."""
+        place = self.coordinates.place(vector)
+        kept, noise = self.equations.values(place)
+        values = np.zeros(0)
+        if len(self.conditions):
+            lines = Lines.zero(len(self.conditions), len(place.T))
+            values = self._assumed(place, lines, 0)
+            values, _ = self._in_units(values, self.coordinates.pull(place, lines))
+        equal = self.conditions.equal
+        kept, limits = np.concatenate([kept, values[equal]]), np.concatenate([values[~equal], noise])
+        return float(max(np.abs(kept).max(initial=0.0), -limits.min(initial=0.0)))
+
     def _answer(self, place: Place, lines: Lines) -> float:
         try:
             value = float(values_of(self.query, place)[0][self.component])
@@ -158,10 +186,13 @@ class Program:
         found = self._solved(start, _half_loss, _half_slope, held)
         return found if found is not None and abs(found.answer - value) <= KEPT * scale else None
 
-    def furthest(self, start: Floats, side: int, cut: float, leave: float = inf) -> Point | None:
+    def furthest(
+        self, start: Floats, side: int, cut: float, leave: float = inf, held: int | None = None
+    ) -> Point | None:
         """The largest (``side`` 1) or smallest answer of models within a deviance, from a start.
 
-        None too where answers get as large as ``leave`` on the way: there may be no end.
+        None too where answers get as large as ``leave`` on the way: there may be no end. ``held``: a number of the
+        vector that stays as it is.
         """
         # with this unit the multiplier of the loss is about one half at the end: SLSQP begins with the right curvature
         unit = side * np.sqrt(cut) / max(float(np.linalg.norm(self.at(start).answer_slope)), 1e-300)
@@ -173,7 +204,7 @@ class Program:
             return float(-unit * point.answer)
 
         try:
-            found = self._solved(start, away, lambda p: -unit * p.answer_slope, within, FEWER)
+            found = self._solved(start, away, lambda p: -unit * p.answer_slope, within, FEWER, held)
         except _Left:
             return None
         return found if found is not None and found.loss <= cut + KEPT * (1.0 + cut) else None
@@ -185,6 +216,7 @@ class Program:
         slope: Callable[[Point], Floats],
         more: _Kept | None = None,
         steps: int = STEPS,
+        held: int | None = None,
     ) -> Point | None:
         from scipy.optimize import Bounds, minimize
 
@@ -195,13 +227,16 @@ class Program:
         if len(first.limits):
             every.append(_Kept("ineq", lambda p: p.limits, lambda p: p.limit_slopes))
         low, high = self.coordinates.reach
+        if held is not None:
+            low, high = low.copy(), high.copy()
+            low[held] = high[held] = start[held]
         with np.errstate(all="ignore"):
             found = minimize(
                 lambda y: value(self.at(y * units)), start / units, jac=lambda y: slope(self.at(y * units)) * units,
                 constraints=[self._constraint(one, units) for one in every],
                 method="SLSQP", bounds=Bounds(low / units, high / units), options={"maxiter": steps, "ftol": FTOL},
             )  # fmt: skip
-        if found.status not in ENDED:
+        if found.status not in ENDED and (held is None or found.status != STOPPED):
             return None
         point = self.at(np.asarray(found.x) * units)
         return point if np.isfinite(point.answer) and point.broken <= KEPT else None

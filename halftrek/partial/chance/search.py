@@ -26,6 +26,9 @@ FAR = (10.0, 1e2, 1e3)  # multiples of the answer's own scale at which values st
 FARTHEST = 1e4  # and beyond which no end is looked for
 LEAVE = 30.0  # and at which a program stops that may have no end
 HOPELESS = 5.0  # multiples of the cut, lost at the first of them, from which on nothing farther is kept
+HELD = (25.0, 50.0, 100.0, 200.0)  # weights between standardized variables that stand for those that grow without end
+LARGE = 20.0  # one that perhaps does
+TOLD = 1e-5  # by which limits of second and third order may differ
 SETTLED = 1e-3  # share of a slope that may be unexplained at an end
 ALIKE = 1e-4  # share of a cut within which two are one: 1e-4 of an interval's reach beyond the set
 ROUNDS = 6  # of a cut and what binds at the end that it gives
@@ -98,19 +101,46 @@ class Search:
         cut, binding = self.cut_at(point, side)
         return Found(point.answer, cut, point, binding)
 
-    def _end_from(self, start: Floats, side: int) -> Found | None:
+    def limit(self, start: Point, side: int) -> Found | None:
+        """An end that models only approach as a weight grows: the weight is held far out, and farther, and the end's
+        own limit taken. None if none grows at the start, or if the ends there do not tell a limit.
+
+        Not as far as they can go: error variances grow as squares, and take their digits from everything else.
+        """
+        weights, unit = self.program.coordinates.parts[0], float(np.sqrt(self.program.coordinates.n))
+        sizes = np.abs(start.vector[weights]) / unit
+        if not len(sizes) or sizes.max() < LARGE:
+            return None
+        held, growing, found = int(np.argmax(sizes)), sizes > LARGE, []
+        for distance in HELD:
+            vector = start.vector.copy()
+            vector[weights] *= np.where(growing, distance * unit / abs(vector[held]), 1.0)
+            end = self._end_from(vector, side, held)
+            if end is None or end.point is None:
+                return None
+            found.append(end)
+            start = end.point
+        a, b, c, d = (end.value for end in found)
+        limit = (64.0 * d - 56.0 * c + 14.0 * b - a) / 21.0  # without what falls as 1 / distance, its square, its cube
+        if abs(limit - (8.0 * d - 6.0 * c + b) / 3.0) > TOLD * max(1.0, self.scale):
+            return None
+        last = found[-1]
+        inside = self._end_from(start.vector, side) if side * (limit - last.value) < 0.0 else None
+        return Found(limit, last.cut, last.point, last.binding) if inside is None else inside
+
+    def _end_from(self, start: Floats, side: int, held: int | None = None) -> Found | None:
         cut = cut_for(1, self.level)
-        vector = self.aside(start, side, cut)
+        vector = self.aside(start, side, cut, held)
         leave = (
             inf
             if np.isfinite(self.range[side > 0])
             else max(LEAVE * self.scale, 3.0 * abs(self.program.at(start).answer))
         )
         for _ in range(ROUNDS):
-            point = self.program.furthest(vector, side, cut, leave)
+            point = self.program.furthest(vector, side, cut, leave, held)
             if point is None:
                 return None
-            wanted, binding = self.cut_at(point, side)
+            wanted, binding = self.cut_at(point.with_held(held), side)
             if binding.unexplained > SETTLED or abs(point.loss - cut) > 1e-5 * cut:
                 return None  # not at an end: the program stopped on its way
             if abs(wanted - cut) <= ALIKE * cut:
@@ -120,9 +150,9 @@ class Search:
             cut, vector = wanted, point.vector
         return None
 
-    def aside(self, start: Floats, side: int, cut: float) -> Floats:
+    def aside(self, start: Floats, side: int, cut: float, held: int | None = None) -> Floats:
         """A start off the fibre: where the loss has a slope, and the answer gets larger as fast as it can."""
-        point = self.program.at(start)
+        point = self.program.at(start).with_held(held)
         if point.loss > 1e-2 * cut:
             return start
         direction = binding_at(self.program.coordinates, point, side).direction

@@ -21,6 +21,7 @@ from halftrek.partial.exact.rational import Rational, exact, total
 from halftrek.partial.exact.tower import Tower
 from halftrek.partial.exact.worlds import Spread, spread_of
 from halftrek.queries.kinds.effects import ends_of
+from halftrek.queries.kinds.statistics import refuse_single_values
 from halftrek.queries.kinds.terms import Expression, case_of
 from halftrek.queries.types import (
     Arithmetic,
@@ -99,6 +100,7 @@ def _expression(expression: Expression, tower: Tower) -> Form | None:
             factor = NormalDist().inv_cdf(level)
             return None if found is None else _root(found.mean[0], found.cov[0][0], factor)
         case Probability(events, case) if len(events) == 1 and not case.events:
+            refuse_single_values(expression)
             return _probability(expression, tower)
         case float() | int():
             return Form("quotient", tower.ring.number(expression))

@@ -34,7 +34,8 @@ class Beyond:
     level: float
     multipliers: tuple[Multiplier, ...] = ()
     below: float = inf
-    side: float = 1.0  # the sign of the bottom at the end
+    side: float = 1.0  # the sign of the bottom at the end ...
+    known: bool = False  # ... and everywhere, but at poles
 
 
 Test = tuple[Compiled, int]  # a polynomial, and the number of the family that it is compared within
@@ -67,12 +68,19 @@ def goal_of(form: CompiledForm, beyond: Beyond) -> Compiled:
 def is_told(form: CompiledForm, beyond: Beyond, tests: Sequence[Boxed]) -> Flags:
     """Where the sign of the goal tells whether the answer is beyond."""
     if form.spread is None:
-        return np.asarray(tests[-1].lowest > 0.0 if beyond.side > 0.0 else tests[-1].highest < 0.0)
+        return _signed(beyond, tests[-1], beyond.side)
     if form.form.shape == "ratio" and beyond.level < 0.0:
         return _negative(beyond, tests[0], tests[1])
     if form.form.shape == "root" and beyond.sign * form.form.factor > 0.0:
-        return _has_room(tests[0], tests[1])
+        return _has_room(beyond, tests[0], tests[1])
     return np.ones(len(tests[0].b), dtype=bool)
+
+
+def _signed(beyond: Beyond, bottom: Boxed, side: float) -> Flags:
+    """Where the bottom surely has a sign, or is zero where there are no models."""
+    if beyond.known:
+        return np.full(len(bottom.b), side == beyond.side)
+    return np.asarray(bottom.lowest > 0.0 if side > 0.0 else bottom.highest < 0.0)
 
 
 def _gap(form: CompiledForm, beyond: Beyond) -> Compiled:
@@ -98,13 +106,14 @@ def ruled_out(form: CompiledForm, beyond: Beyond, tests: Sequence[Boxed]) -> Fla
         return _quotient(beyond, *tests)
     if form.form.shape == "ratio":
         return _ratio(beyond, *tests)
-    return _root(beyond.sign * form.form.factor, *tests)
+    return _root(beyond, beyond.sign * form.form.factor, *tests)
 
 
 def _quotient(beyond: Beyond, top: Boxed, bottom: Boxed, signed: Boxed) -> Flags:
     """``sign * top / bottom <= level`` all over, or at least ``below``, where bottom keeps its sign."""
     found = np.zeros(len(top.b), dtype=bool)
-    for side, positive in ((1.0, signed.lowest > 0.0), (-1.0, signed.highest < 0.0)):
+    for side in (1.0, -1.0):
+        positive = _signed(beyond, signed, side)
         found |= positive & (_mixed(top, beyond.sign * side, bottom, -beyond.level * side).highest <= 0.0)
         if beyond.below < inf:
             found |= positive & (_mixed(top, beyond.sign * side, bottom, -beyond.below * side).lowest >= 0.0)
@@ -114,12 +123,14 @@ def _quotient(beyond: Beyond, top: Boxed, bottom: Boxed, signed: Boxed) -> Flags
 def _negative(beyond: Beyond, top: Boxed, bottom: Boxed) -> Flags:
     """Where ``sign m <= 0``."""
     upper, lower = (top.highest, top.lowest) if beyond.sign > 0.0 else (-top.lowest, -top.highest)
-    return np.asarray(((upper <= 0.0) & (bottom.lowest > 0.0)) | ((lower >= 0.0) & (bottom.highest < 0.0)))
+    plus, minus = (_signed(beyond, bottom, side) for side in (1.0, -1.0))
+    return np.asarray(((upper <= 0.0) & plus) | ((lower >= 0.0) & minus))
 
 
-def _has_room(gap: Boxed, bottom: Boxed) -> Flags:
+def _has_room(beyond: Beyond, gap: Boxed, bottom: Boxed) -> Flags:
     """Where ``sign m <= level``."""
-    return np.asarray(((gap.lowest >= 0.0) & (bottom.lowest > 0.0)) | ((gap.highest <= 0.0) & (bottom.highest < 0.0)))
+    plus, minus = (_signed(beyond, bottom, side) for side in (1.0, -1.0))
+    return np.asarray(((gap.lowest >= 0.0) & plus) | ((gap.highest <= 0.0) & minus))
 
 
 def _ratio(beyond: Beyond, top: Boxed, bottom: Boxed, first: Boxed, second: Boxed) -> Flags:
@@ -131,9 +142,9 @@ def _ratio(beyond: Beyond, top: Boxed, bottom: Boxed, first: Boxed, second: Boxe
     return np.asarray(negative & (gap.lowest >= 0.0))
 
 
-def _root(factor: float, gap: Boxed, bottom: Boxed, whole: Boxed) -> Flags:
+def _root(beyond: Beyond, factor: float, gap: Boxed, bottom: Boxed, whole: Boxed) -> Flags:
     """``sign m + factor sqrt(v) <= level``."""
-    room = _has_room(gap, bottom)
+    room = _has_room(beyond, gap, bottom)
     return np.asarray(room & (whole.lowest >= 0.0)) if factor > 0.0 else np.asarray(room | (whole.highest <= 0.0))
 
 

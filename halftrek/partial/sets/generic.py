@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 
 import numpy as np
 
@@ -21,9 +21,15 @@ from halftrek.queries.evaluate import values_of
 from halftrek.queries.gradients import gradients_of
 
 _LOOKED_AT = 300  # models whose answers are computed; an integral each
-_FAR = 1e6  # units, where a limit is as good as reached
-_NEAR = 1e-5  # by which an answer there may miss it
-_GROWS = 1.3  # times as large at twice the distance: there is no limit
+_STARTS = 3  # of them, from which programs begin
+_FAR = 1e3  # units, up to which answers have digits: error variances grow as squares, and take them from all else
+_DISTANCES = np.array([50.0, 100.0, 200.0, 400.0])  # from which limits are told
+_THIRD = np.array([-1.0, 14.0, -56.0, 64.0]) / 21.0  # the limit without what falls as 1 / distance, its square, cube
+_SECOND = np.array([0.0, 1.0, -6.0, 8.0]) / 3.0  # without the first two
+_AGREE = 1e-5  # by which the two may differ
+_NEAR = 1e-6  # by which a limit may miss the best answer and still be what it nears
+_GROWS = 1.3  # steps so many times as large at twice the distance: there is no limit
+_ALIKE = 1e-9  # by which answers differ that are one
 _NOTHING = 1e-9
 
 
@@ -34,6 +40,14 @@ class ModelForm:
     query: Query
     fibre: Fibre
     units: Floats
+
+    def values(self, u: Floats) -> Floats:
+        """Answers alone."""
+        try:
+            with np.errstate(all="ignore"):
+                return np.asarray(values_of(self.query, self.fibre.at(u * self.units))[0][..., 0])
+        except (HalftrekError, np.linalg.LinAlgError):
+            return np.full(u.shape[:-1], np.nan)
 
     def both(self, u: Floats) -> tuple[Floats, Floats]:
         """Answers and slopes; nan where a model has no answer, as with an event of probability nothing."""
@@ -58,34 +72,39 @@ def searched(query: Query, fibre: Fibre, units: Floats, claims: Sequence[Claim])
     points = points[np.abs(points).max(axis=1) <= _FAR][:_LOOKED_AT]
     if not len(points):
         return []
-    usual = float(np.nanmedian(np.abs(form.both(points)[0])))
-    ends = []
+    ends: list[Reached] = []
+    values = form.values(points)
     for sign in (-1.0, 1.0):
-        best = improved(problem, sign, spread_starts(problem, points, sign))
+        best = improved(problem, sign, spread_starts(points, sign * values, _STARTS))
         if best is None:
             return []
         there = Reached(sign * best[0], best[1], True, binding_at(claims, coordinates, best[1]))
-        ends.append(_farther(problem, sign, there, usual))
-    return [Piece(*ends)]
+        ends.append(_farther(problem, form, sign, there))
+    first, last = ends
+    if isfinite(first.value) and last.value - first.value <= _ALIKE * max(1.0, abs(first.value)):
+        return [Piece(first, first)]
+    return [Piece(first, last)]
 
 
-def _farther(problem: Problem, sign: float, best: Reached, usual: float) -> Reached:
-    """What answers come to far out, if that is beyond the best: infinity, or a limit that they near as 1 / distance.
-
-    ``usual``: the size of a usual answer.
-    """
+def _farther(problem: Problem, form: ModelForm, sign: float, best: Reached) -> Reached:
+    """What answers come to far out, if that is beyond the best: infinity, or a limit that they near as 1 / distance."""
     assert best.u is not None
     axes = [s * axis for axis in np.eye(len(best.u)) for s in (-1.0, 1.0)]
     found = best
-    for way in (best.u / max(float(np.abs(best.u).max()), 1e-300), *axes):
-        near, far = _FAR * way, 2.0 * _FAR * way
-        a, b = (float(problem.form.both(u)[0]) for u in (near, far))
-        if not np.isfinite([a, b]).all() or not bool(problem.claims.holds(near) and problem.claims.holds(far)):
+    for way in (best.u / max(float(np.abs(best.u).max(initial=0.0)), 1e-300), *axes):
+        places = _DISTANCES[:, None] * way
+        if not len(way) or not all(bool(problem.claims.holds(u)) for u in places):
             continue
-        if sign * b > 0.0 and abs(b) > _GROWS * abs(a) and abs(b) > np.sqrt(_FAR) * usual:
+        values = form.values(places)
+        if not np.isfinite(values).all():
+            continue
+        steps = sign * np.diff(values)
+        if steps[0] > _NOTHING and (steps[1:] > _GROWS * steps[:-1]).all():
             return Reached(sign * inf, None, False)
-        limit = 2.0 * b - a
+        limit = float(_THIRD @ values)
+        if abs(limit - float(_SECOND @ values)) > _AGREE * max(1.0, abs(limit)):
+            continue
         limit = 0.0 if abs(limit) < _NOTHING else limit
-        if sign * (limit - found.value) > -_NEAR * abs(found.value) and abs(limit - b) <= _NEAR:
-            found = Reached(limit, far, attained=False)
+        if sign * (limit - found.value) > -_NEAR * abs(found.value):
+            found = Reached(limit, places[-1], attained=False)
     return found

@@ -23,6 +23,7 @@ from halftrek.partial.sets.generic import searched
 from halftrek.partial.sets.line import Line, place_on_line, set_along
 from halftrek.partial.sets.pieces import Piece, Reached
 from halftrek.partial.sets.space import Space
+from halftrek.partial.sets.through import through_of, through_pieces
 from halftrek.partial.sets.value import Certificate, End, IdentifiedSet
 from halftrek.queries import Distribution, Query, check_query
 from halftrek.syntax import parse_question
@@ -124,8 +125,13 @@ class _Task:
             if not own:
                 along.pieces[:] = [_pointed(piece) for piece in along.pieces]
             return along.pieces, "closed form" if along.degree <= 2 else "proved to 1e-7"
-        found = Space(self.form, claims, own, self.columns, self._sound, self.advance).found()
-        return found.pieces, "proved to 1e-7" if found.proved else "searched"
+        through = through_of(self.query, self.form, self.tower)
+        space = Space(
+            self.form if through is None else through.effect, claims, own, self.columns, self._sound, self.advance
+        )
+        found = space.found()
+        pieces = found.pieces if through is None else through_pieces(through, found.pieces, space.place)
+        return pieces, "proved to 1e-7" if found.proved else "searched"
 
     def _possible(self, apart: list[tuple[frozenset[int], list[Claim]]]) -> tuple[bool, bool]:
         """Can the claims that do not touch the question be obeyed? And is that certain?"""

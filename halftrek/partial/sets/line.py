@@ -89,6 +89,12 @@ def set_along(form: Form, claims: Sequence[Claim], line: Line) -> Along:
     return Along(united(pieces), max((p.degree() for p in polynomials), default=0))
 
 
+def places_on_line(claims: Sequence[Claim], line: Line) -> list[fmpq]:
+    """A place inside each stretch of a line on which the claims hold."""
+    held = [CurveClaim.of(claim, line.start, line.step) for claim in claims]
+    return [x for x in _points_inside(_cuts(None, held)) if all(claim.holds(x) for claim in held)]
+
+
 def place_on_line(claims: Sequence[Claim], line: Line) -> float | None:
     """A place on a line where the claims hold, None if there is none."""
     held = [CurveClaim.of(claim, line.start, line.step) for claim in claims]

@@ -8,8 +8,8 @@ so that its enclosure on a small box is tight, and few boxes are looked at.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from halftrek.partial.sets.beyond import Beyond, goal_of, is_told, joined, ruled
 from halftrek.partial.sets.charts import Chart, charts_of
 from halftrek.partial.sets.search import Problem
 
-_MOST_BOXES = 250_000
+_MOST_BOXES = (30_000, 200_000)  # at first, and where that is not enough
 _AT_ONCE = 4_000
 _NARROW = 1e-13  # of a box that cannot be decided
 
@@ -91,11 +91,29 @@ class _Batch:
 
 
 def prove(problem: Problem, beyond: Beyond | None) -> Outcome:
-    """Try to show that no point where the claims hold lies beyond; None: that no point is there at all."""
+    """Try to show that no point where the claims hold lies beyond; None: that no point is there at all.
+
+    Far out boxes are directions, of the coordinates of a column together or of each by itself: along a ridge that runs
+    to infinity in one of them, boxes close only in the second way.
+    """
+    few, many = _MOST_BOXES
+    alone = tuple(range(problem.dimension))
+    outcome = _tried(problem, beyond, problem.columns, few)
+    seen, narrow = outcome.boxes, outcome.boxes <= few  # more boxes help only where these have run out
+    open_ones = ~np.isfinite(problem.low) | ~np.isfinite(problem.high)
+    shared = len({problem.columns[k] for k in np.flatnonzero(open_ones)}) < int(open_ones.sum())
+    for columns, most, hopeful in ((alone, few, shared), (problem.columns, many, not narrow)):
+        if not outcome.proved and hopeful:
+            outcome = _tried(problem, beyond, columns, most)
+            seen += outcome.boxes
+    return Outcome(outcome.proved, seen, outcome.left)
+
+
+def _tried(problem: Problem, beyond: Beyond | None, columns: Sequence[int], most: int) -> Outcome:
     seen = 0
-    for chart in charts_of(problem.low, problem.high, problem.columns):
+    for chart in charts_of(problem.low, problem.high, columns):
         room = _Room(problem, beyond, chart)
-        seen += room.search(_MOST_BOXES - seen)
+        seen += room.search(most - seen)
         if room.open is not None:
             return Outcome(False, seen, room.open)
     return Outcome(True, seen, np.zeros((0, problem.dimension)))
@@ -112,7 +130,7 @@ class _Room:
         families = {number: [one for one, own in tests if own == number] for _, number in tests}
         self.tests = [boxed for members in families.values() for boxed in self._boxed(members)]
         self.mixed: Boxed | None = None
-        if beyond is not None and beyond.below == inf:
+        if beyond is not None:
             self.mixed = self._boxed([self._mixture(beyond)])[0]
         self.open: Floats | None = None
 

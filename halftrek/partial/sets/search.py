@@ -96,10 +96,8 @@ def improved(problem: Problem, sign: float, starts: Sequence[Floats]) -> tuple[f
     return best
 
 
-def spread_starts(problem: Problem, points: Floats, sign: float, count: int = _STARTS) -> list[Floats]:
-    """The best points, and far from each other."""
-    with np.errstate(all="ignore"):
-        values = sign * problem.form.both(points)[0]
+def spread_starts(points: Floats, values: Floats, count: int = _STARTS) -> list[Floats]:
+    """Points with the largest values, and far from each other."""
     values = np.where(np.isfinite(values), values, -np.inf)
     order = np.argsort(-values)[:200]
     chosen: list[Floats] = []

@@ -7,12 +7,13 @@ climb to the ends. From outside: no model lies beyond an end. Holes between piec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from math import inf, isfinite
 
 import numpy as np
-from flint import fmpq
+from flint import arb, fmpq
 from scipy.optimize import nnls
 
 from halftrek.bottom.arrays import Floats
@@ -22,10 +23,10 @@ from halftrek.partial.exact.conditions import All, Atom, Claim, Formula
 from halftrek.partial.exact.questions import Form
 from halftrek.partial.exact.rational import exact
 from halftrek.partial.sets.beyond import Beyond, Multiplier, goal_of
-from halftrek.partial.sets.boxes import box_of
-from halftrek.partial.sets.line import Line, line_pieces
+from halftrek.partial.sets.boxes import Branch, box_of, branches_of, far_along, poles_across, within
+from halftrek.partial.sets.line import Line, line_pieces, place_on_line, places_on_line
 from halftrek.partial.sets.pieces import Piece, Reached, united
-from halftrek.partial.sets.prove import prove
+from halftrek.partial.sets.prove import Outcome, prove
 from halftrek.partial.sets.search import (
     Problem,
     anywhere,
@@ -42,6 +43,7 @@ _ROUNDS = 4
 _STEPS = 6  # that a progress bar shows
 _HUGE = 1e4  # beside what is usual: perhaps there is no limit
 _ENDLESS = 1e5  # beyond reason
+_LINES = 12  # points through which lines are looked at for one value
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,19 +70,39 @@ class Space:
         """``columns``: which variable's weight each coordinate of the tower is; ``sound``: is there a model there?"""
         self.advance = advance
         self.form, self.claims, self.coordinates, self.count = form, list(claims), list(coordinates), len(columns)
-        low, high = box_of(self.claims, self.coordinates)
-        formulas = [claim.formula for claim in self.claims]
-        self.problem = Problem(
-            CompiledForm.of(form, self.coordinates),
-            CompiledClaims(formulas, self.coordinates),
-            low,
-            high,
-            tuple(columns[k] for k in self.coordinates),
-            lambda u: sound(self._whole(u)),
-        )
+        self.columns, self.sound = columns, sound
+        self.compiled = CompiledForm.of(form, self.coordinates)
+        self.problem = self._problem(self.claims)
         self.rng = np.random.default_rng(7)
         self.boxes = 0
         self.scale = 0.0  # of the answer, from what it is at points of the set
+        self.shown: list[Floats] = []  # points of the set on lines that show ends
+
+    def _problem(self, claims: Sequence[Claim]) -> Problem:
+        low, high = box_of(claims, self.coordinates)
+        held = CompiledClaims([claim.formula for claim in claims], self.coordinates)
+        columns = tuple(self.columns[k] for k in self.coordinates)
+        return Problem(self.compiled, held, low, high, columns, lambda u: self.sound(self._whole(u)))
+
+    @cached_property
+    def branches(self) -> list[tuple[Branch, Problem]]:
+        """The space cut at poles."""
+        return [(branch, self._problem(branch.claims)) for branch in branches_of(self.form, self.claims)]
+
+    def _prove(self, beyond: Beyond | None, end: Reached | None = None) -> Outcome:
+        """Prove that nothing lies beyond, on each side of the poles."""
+        outcome = Outcome(True, 0, np.zeros((0, len(self.coordinates))))
+        for branch, problem in self.branches:
+            here = beyond
+            if here is not None and branch.side is not None:
+                here = replace(here, side=branch.side, known=True)
+            if here is not None and end is not None:
+                here = replace(here, multipliers=self._multipliers(branch, problem, here, end))
+            outcome = prove(problem, here)
+            self.boxes += outcome.boxes
+            if not outcome.proved:
+                break
+        return outcome
 
     def possible(self) -> tuple[Floats | None, bool]:
         """A point where the claims hold, or None; and whether that is certain."""
@@ -100,10 +122,12 @@ class Space:
         with np.errstate(all="ignore"):
             self.scale = float(np.nanmedian(np.abs(self.problem.form.both(points)[0])))
         pieces = self._united(self._along_lines(points))
+        pieces = self._united([*pieces, *self._far_and_near_poles(points, pieces)])
         self.advance(1, _STEPS)
         for k, sign in enumerate((-1.0, 1.0)):
             pieces = self._united([*pieces, *self._end(sign, points, pieces)])
             self.advance(2 + k, _STEPS)
+        self.shown += [end.u[self.coordinates] for p in pieces for end in (p.low, p.high) if end.u is not None]
         pieces = self._connected(pieces, points)
         self.advance(4, _STEPS)
         return self._proved(pieces)
@@ -143,6 +167,45 @@ class Space:
             found += self._outward(u)
         return found
 
+    def _far_and_near_poles(self, points: Floats, pieces: Sequence[Piece]) -> list[Piece]:
+        """Sets along lines that stay inside up to infinity or a pole, where an answer that has no end shows it.
+
+        Far out the terms of the highest degree tell where claims hold, at a pole what they are there.
+        """
+        d = len(self.coordinates)
+        endless = bool(pieces) and pieces[0].low.value == -inf and pieces[-1].high.value == inf
+        if endless or not 2 <= d <= MOST_PROVED:
+            return []
+        found: list[Piece] = []
+        for at, k in enumerate(self.coordinates):
+            asked = [(fmpq(0), far_along(self.claims, k, sign)) for sign in (1, -1)]
+            asked += [(value, claims) for b, _ in self.branches for value, claims in poles_across(b, k)]
+            for base in points[: 1 if d == 2 else 3]:
+                for value, claims in asked:
+                    start = base.copy()
+                    start[at] = 0.0
+                    placed = list(self._placed(start))
+                    placed[k] = value
+                    for j in self.coordinates:
+                        if j != k:
+                            found += self._across(claims, placed, j, k)
+        return found
+
+    def _across(self, claims: Sequence[Claim], start: list[fmpq], j: int, k: int) -> list[Piece]:
+        """Sets along lines in one coordinate, at places of another where claims hold."""
+        steps = [tuple(fmpq(int(i == at)) for i in range(self.count)) for at in (j, k)]
+        found: list[Piece] = []
+        try:
+            for x in places_on_line(claims, Line((*start[:j], fmpq(0), *start[j + 1 :]), steps[0])):
+                through = (*start[:j], x, *start[j + 1 :])
+                own = line_pieces(self.form, self.claims, Line(through, steps[1]))
+                if own:
+                    self.shown.append(np.array([float(arb(through[i]).mid()) for i in self.coordinates]))
+                found += own
+        except ZeroDivisionError:  # the line lies in a pole
+            pass
+        return found
+
     def _outward(self, u: Floats) -> list[Piece]:
         """Sets along lines from a point on, away from zero in the coordinates of one column: where limits are cones."""
         columns = np.array(self.problem.columns)
@@ -163,6 +226,18 @@ class Space:
         for k, value in zip(self.coordinates, values.tolist(), strict=True):
             found[k] = exact(value)
         return tuple(found)
+
+    def place(self, low: float, high: float) -> Floats | None:
+        """Where the answer is between two numbers and the claims hold, all coordinates; None if no line shows it."""
+        claims = [*self.claims, within(self.form, low, high)]
+        starts = [*self.shown, *feasible_points(self.problem, np.random.default_rng(7))[:_LINES]]
+        for u in starts:
+            for step in (*np.eye(len(u)), *(v - u for v in self.shown if v is not u)):
+                line = Line(self._placed(u), self._placed(step))
+                found = place_on_line(claims, line) if np.abs(step).max() > 0.0 else None
+                if found is not None:
+                    return line.point(arb(found))
+        return None
 
     @staticmethod
     def _united(pieces: Iterable[Piece]) -> list[Piece]:
@@ -195,7 +270,8 @@ class Space:
         """The farthest that programs come on one side, unless it is infinite already."""
         if pieces and not isfinite(self._farthest(sign, pieces).value):
             return []
-        starts = spread_starts(self.problem, points, sign)
+        with np.errstate(all="ignore"):
+            starts = spread_starts(points, sign * self.problem.form.both(points)[0])
         starts += [end.u[self.coordinates] for p in pieces for end in (p.low, p.high) if end.u is not None]
         best = improved(self.problem, sign, starts[:8])
         if best is None:
@@ -224,8 +300,7 @@ class Space:
         if len(self.coordinates) > MOST_PROVED:
             return Found([], proved=False)
         for _ in range(_ROUNDS):
-            outcome = prove(self.problem, None)
-            self.boxes += outcome.boxes
+            outcome = self._prove(None)
             if outcome.proved:
                 return Found([], proved=True, boxes=self.boxes)
             near = outcome.left[np.isfinite(outcome.left).all(axis=1)][:20]
@@ -263,12 +338,7 @@ class Space:
             if self.form.outer == "normal" and not isfinite(inner):
                 return True, pieces
             level = sign * inner + TOLERANCE * max(self.scale, abs(inner))
-            side = 1.0
-            if end.u is not None and float(self.problem.form.main[1].values(end.u[self.coordinates])) < 0.0:
-                side = -1.0
-            multipliers = self._multipliers(sign, inner, end, side)
-            outcome = prove(self.problem, Beyond(sign, level, multipliers, side=side))
-            self.boxes += outcome.boxes
+            outcome = self._prove(Beyond(sign, level), end)
             if outcome.proved:
                 return True, pieces
             near = outcome.left[np.isfinite(outcome.left).all(axis=1)][:12]
@@ -285,42 +355,62 @@ class Space:
             return _inward(self.form, end.value)
         return float(self.problem.form.both(end.u[self.coordinates])[0])
 
-    def _multipliers(self, sign: float, inner: float, end: Reached, side: float) -> tuple[Multiplier, ...]:
+    def _multipliers(self, branch: Branch, problem: Problem, beyond: Beyond, end: Reached) -> tuple[Multiplier, ...]:
         """Multipliers of the claims that bind at an end, for which the answer less these is flat there."""
         if end.u is None:
             return ()
         u = end.u[self.coordinates]
-        goal = goal_of(self.problem.form, Beyond(sign, sign * inner, side=side)).slopes(u)
-        active = [(a, unless) for a, unless in _alternatives(self.claims) if self._vanishes(a, u)]
-        if not active:
+        inner = self._inner(end)
+        if not isfinite(inner):
             return ()
-        slopes = np.array([self.problem.claims.atoms[id(a)].slopes(u) for a, _ in active]).T
+        goal = goal_of(problem.form, replace(beyond, level=beyond.sign * inner)).slopes(u)
+        active = [(a, unless) for a, unless in _alternatives(branch.claims) if _vanishes(problem, a, u)]
+        if not active or not np.isfinite(goal).all():
+            return ()
+        slopes = np.array([problem.claims.atoms[id(a)].slopes(u) for a, _ in active]).T
         factors, _ = nnls(slopes, goal)
         return tuple(Multiplier(a, float(f), unless) for (a, unless), f in zip(active, factors, strict=True) if f > 0.0)
 
-    def _vanishes(self, atom: Atom, u: Floats) -> bool:
-        compiled = self.problem.claims.atoms[id(atom)]
-        return abs(float(compiled.values(u))) < 1e-6 * compiled.size
-
     def _prove_holes(self, pieces: list[Piece]) -> tuple[bool, list[Piece]]:
         """Holes that are proved stay; others are taken for part of the set, which is then not proved to be sharp."""
-        proved = True
-        found = [pieces[0]]
-        for k, right in enumerate(pieces[1:]):
-            left = found[-1]
-            if k < _ROUNDS and self.form.spread is None and self._is_hole(left.high.value, right.low.value):
-                found.append(right)
-            else:
+        proved, sure = True, 0
+        for _ in range(2 * _ROUNDS):
+            if sure + 1 >= len(pieces):
+                return proved, pieces
+            left, right = pieces[sure], pieces[sure + 1]
+            outcome = self._hole(left.high, right.low)
+            if outcome is not None and outcome.proved:
+                sure += 1
+                continue
+            near = np.zeros((0, 0)) if outcome is None else outcome.left[np.isfinite(outcome.left).all(axis=1)][:12]
+            reached = [u for u in (repaired(self.problem, v) for v in near) if u is not None]
+            lines = [p for u in reached for step in np.eye(len(u)) for p in self._on_line(u, step)]
+            found = self._united([*pieces, *lines])
+            if not self._narrowed(left.high.value, right.low.value, found):
                 proved = False
-                found[-1] = Piece(left.low, right.high)
-        return proved, found
+                found = [*pieces[:sure], Piece(left.low, right.high), *pieces[sure + 2 :]]
+            pieces = found
+        return False, self._united([Piece(pieces[0].low, pieces[-1].high)])
 
-    def _is_hole(self, left: float, right: float) -> bool:
-        low, high = _inward(self.form, left), _inward(self.form, right)
+    @staticmethod
+    def _narrowed(left: float, right: float, pieces: Sequence[Piece]) -> bool:
+        """True if a hole between two values is not there any more, or is smaller."""
+        return not any(a.high.value <= left and b.low.value >= right for a, b in pairwise(pieces))
+
+    def _hole(self, left: Reached, right: Reached) -> Outcome | None:
+        """Nothing between two ends, by halves, each with what binds at its end."""
+        if self.form.spread is not None:
+            return None
+        low, high = _inward(self.form, left.value), _inward(self.form, right.value)
         margin = TOLERANCE * max(self.scale, abs(low), abs(high))
-        outcome = prove(self.problem, Beyond(1.0, low + margin, (), high - margin))
-        self.boxes += outcome.boxes
-        return outcome.proved
+        middle = 0.5 * (low + high)
+        first = self._prove(Beyond(1.0, low + margin, below=middle + margin), left)
+        return self._prove(Beyond(-1.0, margin - high, below=margin - middle), right) if first.proved else first
+
+
+def _vanishes(problem: Problem, atom: Atom, u: Floats) -> bool:
+    compiled = problem.claims.atoms[id(atom)]
+    return abs(float(compiled.values(u))) < 1e-6 * compiled.size
 
 
 def _alternatives(claims: Sequence[Claim]) -> list[tuple[Atom, tuple[Formula, ...]]]:

@@ -2,13 +2,15 @@
 
 Every model with the fitted covariance is allowed whose arrows agree with the graph's order. With r the largest
 correlation of errors over pairs without an arc (and the largest weight in standard deviations over absent arrows), the
-program ``min r`` subject to ``answer = target`` is solved by SLSQP from the solution of its linear version, and from
-models in which one weight takes the answer there. A local solver finds models, so the limit is one that is enough; that
-nothing smaller is enough is searched for, not proved.
+program ``min r`` subject to ``answer = target`` is solved by linear programs from the fitted model (see ``minimax``);
+with few unknowns also by SLSQP, from the solution of the linear version, and from models in which one weight takes the
+answer there. A local solver finds models, so the limit is one that is enough; that nothing smaller is enough is
+searched for, not proved.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -20,12 +22,14 @@ from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
 from halftrek.partial.varied.engine.edges import plain
 from halftrek.partial.varied.engine.equations import Equations, make_equations, start_of
+from halftrek.partial.varied.engine.minimax import least_largest
 from halftrek.partial.varied.engine.points import points_of
 from halftrek.queries import Query
 from halftrek.queries.evaluate import values_of
 from halftrek.queries.gradients import gradients_of
 
 STEPS = 300
+FEW = 60  # unknowns; with more a step of SLSQP takes seconds
 SINGLE = 12  # weights that are tried alone
 MET = 1e-8  # share of an answer by which it may miss the target
 
@@ -78,18 +82,24 @@ class _Program:
         return value, found
 
 
-def common_limit(fitted: Fitted, query: Query, target: float, *, arrows: bool) -> float | None:
+def common_limit(
+    fitted: Fitted, query: Query, target: float, *, arrows: bool, advance: Callable[[int], None] = lambda _: None
+) -> float | None:
     """The limit; None if no model was found. Without ``arrows`` absent arrows stay absent."""
     program, start = _program(fitted, query, arrows)
     value, _ = program.answer(start)
     if value == target:
         return 0.0
-    best: float | None = None
-    for first in _starts(program, start, target):
-        found = _solved(program, first, target, abs(value - target))
-        if found is not None and (best is None or found < best):
-            best = found
-    return best
+    size = abs(value - target)
+
+    def surface(z: Floats) -> tuple[float, Floats]:
+        there, slope = program.answer(z)
+        return (there - target) / size, slope / size
+
+    found = [_limit_at(program, least_largest(program.limited, surface, start, advance), target, size)]
+    if len(start) <= FEW:
+        found += [_solved(program, first, target, size) for first in _starts(program, start, target)]
+    return min((limit for limit in found if limit is not None), default=None)
 
 
 def _program(fitted: Fitted, query: Query, arrows: bool) -> tuple[_Program, Floats]:
@@ -156,7 +166,12 @@ def _solved(program: _Program, first: Floats, target: float, size: float) -> flo
             method="SLSQP",
             options={"maxiter": STEPS, "ftol": 1e-13},
         )
-        z = found.x[:-1]
+    return _limit_at(program, found.x[:-1], target, size)
+
+
+def _limit_at(program: _Program, z: Floats, target: float, size: float) -> float | None:
+    """The largest of what is limited in a model; None if its answer is not the target."""
+    with np.errstate(all="ignore"):
         met = abs(program.answer(z)[0] - target) <= MET * size
         limit = float(np.abs(program.limited(z)[0]).max(initial=0.0))
     return limit if met and np.isfinite(limit) else None

@@ -88,7 +88,7 @@ def contours_of(
         beyond = family.turns(points) < 0.0
     return Contours(
         str(query), (str(edges[0]), str(edges[1])), points.values(edges).reshape(*shape, 2),
-        (points.shares(edges) if nominal is None else nominal).reshape(*shape, 2), estimates.reshape(shape),
+        (family.shares(points) if nominal is None else nominal).reshape(*shape, 2), estimates.reshape(shape),
         ends.reshape(*shape, 2), beyond.reshape(shape), level, target,
         (marks_of(fitted, edges[0]), marks_of(fitted, edges[1])), (*said, *told), fitted.frame,
     )  # fmt: skip
@@ -96,7 +96,7 @@ def contours_of(
 
 def _grid(family: Family, values: Sequence[Sequence[float]] | None) -> tuple[Points, tuple[int, ...], Floats | None]:
     """Models over all pairs of values; left out, of correlations and weights in standard deviations, given too."""
-    if values is None and family.direct:
+    if values is None and family.by_share:
         axes = [np.linspace(-1.0, 1.0, POINTS) * (WEIGHT if e.kind == "->" else REACH) for e in family.edges]
     elif values is None:
         axes = [default_values(family, k, POINTS) for k in range(2)]
@@ -104,6 +104,6 @@ def _grid(family: Family, values: Sequence[Sequence[float]] | None) -> tuple[Poi
         axes = [checked_values(one) for one in values]
     one, two = np.meshgrid(*axes, indexing="ij")
     pairs = np.stack([one.ravel(), two.ravel()], axis=1)
-    if values is None and family.direct:
+    if values is None and family.by_share:
         return family.at_shares(pairs), one.shape, pairs
     return family.at(pairs), one.shape, None

@@ -114,8 +114,8 @@ def curve_of(
     zero = _nearest(family, given, estimates, target)
     notes = _notes(family, estimates, gaps, verdict.status == "finite")
     return Sensitivity(
-        str(query), str(edge), given, points.shares(family.edges)[:, 0], estimates, intervals, level, target,
-        zero, None if zero is None else float(family.at(np.array([[zero]])).shares(family.edges)[0, 0]),
+        str(query), str(edge), given, family.shares(points)[:, 0], estimates, intervals, level, target,
+        zero, None if zero is None else float(family.shares(family.at(np.array([[zero]])))[0, 0]),
         tuple(gaps), marks_of(fitted, edge), (*notes, *said), fitted.frame,
     )  # fmt: skip
 
@@ -191,6 +191,8 @@ def _nearest(family: Family, values: Floats, estimates: Floats, target: float) -
 def _notes(family: Family, estimates: Floats, gaps: Sequence[float], several: bool) -> list[Note]:
     edge = str(family.edges[0])
     found = [note("covariance stays" if family.direct else "each value refitted", edges=edge)]
+    if family.without_share.any():
+        found.append(note("no correlation", edges=edge, at=""))
     if several:
         found.append(note("one of several", edges=edge))
     lost = int(np.isnan(estimates).sum()) - len(gaps)

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from halftrek.bottom.arrays import Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.bottom.choices import Multiplicity
 from halftrek.errors import NotIdentifiedError
 from halftrek.estimation import Fitted
@@ -121,11 +121,12 @@ def ranking_of(
     gradient = linearize(query, fitted.model).values[:1]
     words, rows = in_words(fitted.graph), []
     other = elsewhere(fitted)
+    known = _known_errors(fitted, other)
     for freed in relaxations(fitted, Edges.of(*absent_edges(fitted)), gradient):
         if other is not None:
             freed = replace(freed, slopes=_known_slopes(other, query, freed))
         rows += _tested(fitted, freed.take(np.isfinite(freed.score)), words)
-        rows += _untested(fitted, query, freed.take(~np.isfinite(freed.score)), words, target)
+        rows += _untested(fitted, query, freed.take(~np.isfinite(freed.score)), words, target, known)
     p = np.array([np.nan if row.p is None else row.p for row in rows])
     final = adjusted(p, multiplicity)
     rows = [row if row.p is None else replace(row, p_adjusted=float(q)) for row, q in zip(rows, final, strict=True)]
@@ -138,6 +139,12 @@ def _known_slopes(other: Fitted, query: Query, freed: Relaxation) -> Floats:
     again = relaxation(other, freed.edges, linearize(query, other.model).values[:1]).slopes
     size = np.abs(freed.slopes) + np.abs(again)
     return np.where(np.abs(freed.slopes - again) > HANGS * (size + HANGS * size.max(initial=0.0)), np.nan, freed.slopes)
+
+
+def _known_errors(fitted: Fitted, other: Fitted | None) -> Flags:
+    """Which error variances are the same at another point that fits as well: of the others no correlation is told."""
+    here = error_variances(fitted)
+    return np.isclose(here, here if other is None else error_variances(other), rtol=HANGS, atol=0.0)
 
 
 def _key(row: AbsentEdge) -> tuple[int, float, float, str]:
@@ -169,8 +176,10 @@ def _tested(fitted: Fitted, freed: Relaxation, words: Restrictions) -> list[Abse
     ]
 
 
-def _untested(fitted: Fitted, query: Query, freed: Relaxation, words: Restrictions, target: float) -> list[AbsentEdge]:
-    """Edges with models of the fitted covariance for all their values."""
+def _untested(
+    fitted: Fitted, query: Query, freed: Relaxation, words: Restrictions, target: float, known: Flags
+) -> list[AbsentEdge]:
+    """Edges with models of the fitted covariance for all their values; ``known``: the variables' error variances."""
     edges = freed.edges
     if not len(edges):
         return []
@@ -182,11 +191,14 @@ def _untested(fitted: Fitted, query: Query, freed: Relaxation, words: Restrictio
     rows = [AbsentEdge(str(names[k]), "harmless", words.of(names[k]), 0.0) for k in np.flatnonzero(~moving)]
     places = np.flatnonzero(moving)
     found = sweep(fitted, query, edges.take(places), target)
+    told = edges.arrow | (known[edges.first] & known[edges.second])
     for k, value, share, lost in zip(places, found.value, found.share, found.lost, strict=True):
         if lost:
             value, share = _searched(fitted, query, names[k], target)
         row = AbsentEdge(str(names[k]), "carries the answer", words.of(names[k]), float(slopes[k]))
-        if np.isfinite(share) and np.isfinite(slopes[k]):
+        if not told[k]:
+            row = replace(row, slope=float("nan"), value=float(value) if np.isfinite(value) else None)
+        elif np.isfinite(share) and np.isfinite(slopes[k]):
             rv = robustness_value(share) if names[k].kind == "<->" else None
             row = replace(row, smallest=abs(float(share)), value=float(value), rv=rv)
         rows.append(row)

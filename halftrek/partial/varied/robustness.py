@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from halftrek.bottom.progress import late_bar
-from halftrek.errors import InputError
+from halftrek.errors import InputError, NotIdentifiedError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge
 from halftrek.graphs.hidden import refuse_hidden
@@ -18,6 +18,7 @@ from halftrek.partial.varied.common import common_limit
 from halftrek.partial.varied.engine.crossings import Crossing, crossings
 from halftrek.partial.varied.engine.edges import EdgeLike, has_edge, read_edge
 from halftrek.partial.varied.engine.family import Family
+from halftrek.partial.varied.engine.minimax import STEPS
 from halftrek.partial.varied.engine.significance import where_lost
 from halftrek.partial.varied.listed import Listed
 from halftrek.partial.varied.omitted import Regression, regression_behind, robustness_value
@@ -99,21 +100,38 @@ def robustness_of(
     query = said.query
     edges = [read_edge(fitted.graph, edge)] if edge is not None else _carrying(fitted, query, target)
     plan = _Plan(fitted, query, said, target, level, regression_behind(fitted, query))
-    rows, steps = [], len(edges) + (0 if edge is not None else 2)
+    rows, steps = [], len(edges) + (0 if edge is not None else 2 * STEPS)
     limits: dict[str, float | None] = {}
+    undetermined: list[Edge] = []
     with late_bar("robustness") as advance:
         for done, one in enumerate(edges):
-            rows.append(plan.row(one))
+            try:
+                rows.append(plan.row(one))
+            except NotIdentifiedError:
+                if edge is not None:
+                    raise
+                undetermined.append(one)
             advance(done + 1, steps)
         if edge is None:
-            arcs = common_limit(fitted, query, target, arrows=False)
-            advance(steps - 1, steps)
-            both = common_limit(fitted, query, target, arrows=True)
+            arcs = common_limit(fitted, query, target, arrows=False, advance=lambda k: advance(len(edges) + k, steps))
+            both = common_limit(
+                fitted, query, target, arrows=True, advance=lambda k: advance(len(edges) + STEPS + k, steps)
+            )
+            advance(steps, steps)
             limits = {"common": both if arcs is None or both is None else min(both, arcs), "common_arcs": arcs,
                       "common_rv": None if arcs is None else robustness_value(arcs)}  # fmt: skip
     low, high = plan.interval
     rows.sort(key=lambda row: float("inf") if row.smallest is None else row.smallest)
     notes = [n for n in said.notes if n.level in ("doubt", "warning")]
+    bare = [row for row in rows if row.smallest is None and row.value is not None]
+    if bare:
+        at = ", ".join(f"{row.value:.3g} of {row.edge}" for row in bare)
+        goes = f"; the answer is {target:g} at a covariance of {at}"
+        notes.append(note("no correlation", edges=", ".join(row.edge for row in bare), at=goes))
+    if undetermined:
+        one = undetermined[0]
+        assume = f"abs(corr({one})) <= 0.3" if one.kind == "<->" else f"abs({one}) <= 0.3"
+        notes.append(note("undetermined beside an edge", edges=", ".join(map(str, undetermined)), assume=assume))
     if edge is None:
         notes.append(note("edges left out of robustness", edges=len(edges)))
     return Robustness(str(query), plan.estimate, (low, high), level, target, tuple(rows), notes=tuple(notes),
@@ -156,8 +174,8 @@ class _Plan:
         nearest = found[0] if found else None
         row = EdgeRobustness(str(edge), None, None, held_by_data=not family.direct)
         if nearest is not None:
-            rv = robustness_value(nearest.share) if edge.kind == "<->" else None
-            row = replace(row, smallest=abs(nearest.share), value=nearest.value, rv=rv)
+            smallest, rv = _strength(nearest, edge)
+            row = replace(row, smallest=smallest, value=nearest.value, rv=rv)
             if not family.direct:
                 row = replace(row, deviance=family.deviance(nearest.value))
         return self._lost(row, family, nearest)
@@ -175,8 +193,8 @@ class _Plan:
         found = where_lost(family, self.target, self.estimate > self.target, how, nearest)
         if found is None:
             return row
-        shared = robustness_value(found.share) if family.edges[0].kind == "<->" else None
-        return replace(row, lost=abs(found.share), lost_value=found.value, lost_rv=shared)
+        size = _strength(found, family.edges[0])
+        return replace(row, lost=size[0], lost_value=found.value, lost_rv=size[1])
 
     def _closed_form(self, family: Family, nearest: Crossing | None) -> tuple[float, float] | None:
         """That of a regression, where the edge joins its cause and effect and normal theory suits the rows."""
@@ -186,7 +204,14 @@ class _Plan:
         if {edge.first, edge.second} != {known.cause, known.effect} or self._kind not in ("delta", "t"):
             return None
         f = known.strength(self.target)
-        if abs(abs(nearest.share) - f / float(np.sqrt(1.0 + f * f))) > SAME:
+        if not abs(abs(nearest.share) - f / float(np.sqrt(1.0 + f * f))) <= SAME:
             return None
         share, rv = known.lost(self.level, self.target)
         return float(np.copysign(share, nearest.share)), rv
+
+
+def _strength(found: Crossing, edge: Edge) -> tuple[float | None, float | None]:
+    """A value without its units, and of an arc its robustness value; None where data tell no correlation."""
+    if np.isnan(found.share):
+        return None, None
+    return abs(found.share), robustness_value(found.share) if edge.kind == "<->" else None

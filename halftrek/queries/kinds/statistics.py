@@ -18,6 +18,7 @@ from halftrek.queries.normal.conditional import Conditional, numbers_seen
 from halftrek.queries.normal.events import box_gradient, box_probability, interval_probability
 from halftrek.queries.normal.truncated import Truncated, truncated
 from halftrek.queries.numbers import checked_number, checked_spread, each_model, refused
+from halftrek.queries.written.writing import number
 
 Asked = Statistic | Probability | Quantile
 SMALL = 1000  # coefficients
@@ -25,11 +26,22 @@ SMALL = 1000  # coefficients
 
 def conditional_of(term: Asked | Distribution, models: Parameters) -> Conditional:
     """The sums of a term, then those of the events behind the bar, given the values that were seen."""
+    refuse_single_values(term)
     case = case_of(term).in_worlds
     before = [case_of(term).placed_sum(of) for of in sums_of(term)]
     sums = [*before, *(e.of for e in case.events), *(single(v) for v in case.given)]
     seen = numbers_seen(list(case.given.items()), term)
     return Conditional(joint_of(models, sums, term), seen, term)
+
+
+def refuse_single_values(term: Asked | Distribution) -> None:
+    """Raise QueryError for ``y = 2`` of a normal variable; that of an ordered column lies between two cuts by now."""
+    for event in term.events if isinstance(term, Probability) else ():
+        if event.at is not None:
+            raise QueryError(
+                f"{term}: a single value of a continuous outcome has probability 0; ask P({event.of} > "
+                f"{number(event.at)}), or say kinds={{...: 'ordered'}} of a column that is in categories"
+            )
 
 
 def distribution_gradients(query: Distribution, models: Parameters) -> list[Gradient]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf
+from math import inf, isfinite
 from types import MappingProxyType
 
 from halftrek.bottom.portable import Portable
@@ -143,7 +143,7 @@ class Event(Portable):
     """``low < sum < high``; an end that is infinite does not bind.
 
     ``low_in`` and ``high_in``: the end itself belongs to it, as in ``sum >= low``. This matters where a value has a
-    probability of its own, in ordered columns.
+    probability of its own, in ordered columns; ``sum = low`` has both ends at one value.
     """
 
     of: Sum
@@ -154,11 +154,18 @@ class Event(Portable):
 
     def __str__(self) -> str:
         above, below = ">=" if self.low_in else ">", "<=" if self.high_in else "<"
+        if self.at is not None:
+            return f"{self.of} = {number(self.at)}"
         if self.high == inf:
             return f"{self.of} {above} {number(self.low)}"
         if self.low == -inf:
             return f"{self.of} {below} {number(self.high)}"
         return f"{number(self.low)} {'<=' if self.low_in else '<'} {self.of} {below} {number(self.high)}"
+
+    @property
+    def at(self) -> float | None:
+        """The one value that is meant, as in ``y = 1``; None if there is room between the ends."""
+        return self.low if self.low == self.high and isfinite(self.low) else None
 
 
 @dataclass(frozen=True)

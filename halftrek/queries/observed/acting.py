@@ -146,6 +146,8 @@ class _World:
             else int(np.searchsorted(margin.values, event.low, "left" if event.low_in else "right"))
         )
         high = int(np.searchsorted(margin.values, event.high, "right" if event.high_in else "left"))
+        if event.at is not None and low >= high:
+            raise QueryError(f"{event}: {event.of} has the values {', '.join(map(number, margin.values.tolist()))}")
         ends = np.concatenate([[-inf], margin.cuts, [inf]])
         return Event(event.of, *((inf, inf) if low >= high else (float(ends[low]), float(ends[high]))))
 

@@ -15,7 +15,7 @@ import numpy as np
 from halftrek.bottom.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.layer import Layer, Margin
-from halftrek.queries.kinds.variants import Case, Change, Changes, Event, Sum, Target, Variant
+from halftrek.queries.kinds.variants import Case, Change, Changes, Event, Sum, Target, Variant, single
 from halftrek.queries.written.writing import Value, number
 
 
@@ -70,6 +70,8 @@ class Translation:
         low = -1 if event.low == -inf else int(np.searchsorted(values, event.low, "left" if event.low_in else "right"))
         high = int(np.searchsorted(values, event.high, "right" if event.high_in else "left"))
         low = max(low, 0)
+        if event.at is not None:
+            _check_category(event, margin)
         if low >= high:  # no category lies between
             return Event(of, inf, inf)
         return Event(of, self._cut(name, margin, low - 1), self._cut(name, margin, high - 1))
@@ -95,9 +97,7 @@ class Translation:
 
     def _category(self, variant: Variant, margin: Margin, value: float) -> Event:
         """A category that was seen."""
-        if value not in margin.values:
-            known = ", ".join(number(x) for x in margin.values.tolist())
-            raise QueryError(f"{variant}={number(value)}: {variant.variable} has the values {known}")
+        _check_category(Event(single(variant), value, value), margin)
         at = int(np.searchsorted(margin.values, value))
         name = variant.variable
         of = Sum(((1.0, self.variant(variant)),))
@@ -129,3 +129,11 @@ class Translation:
         assert isfinite(value)
         self.met.append((name, weights))
         return value + (self.step if len(self.met) - 1 == self.moved else 0.0)
+
+
+def _check_category(event: Event, margin: Margin) -> None:
+    """Raise QueryError unless the one value of an event is a category of its column."""
+    if not margin.cut:
+        raise QueryError(f"{event}: {event.of} is ranked, and a single value of it has no probability; ask for a range")
+    if event.at not in margin.values:
+        raise QueryError(f"{event}: {event.of} has the values {', '.join(map(number, margin.values.tolist()))}")

@@ -70,7 +70,7 @@ def observed(query: Query, model: CGLSCM, layer: Layer) -> Observed:
 def observed_scale(query: Expression, layer: Layer) -> Scale:
     """Where the answer is closer to normal: probabilities on logits, their ratios on logarithms."""
     match query:
-        case Statistic("E", (of,), _) if of.alone is not None and _is_chance(layer.margin(of.alone.variable)):
+        case Statistic("E", (of,), _) if of.alone is not None and is_chance(layer.margin(of.alone.variable)):
             return "logit"
         case Arithmetic("/", left, right) if _positive(left, layer) and _positive(right, layer):
             return "log"
@@ -79,7 +79,8 @@ def observed_scale(query: Expression, layer: Layer) -> Scale:
     return scale_of(query)
 
 
-def _is_chance(margin: Margin | None) -> bool:
+def is_chance(margin: Margin | None) -> bool:
+    """True for a column of 0 and 1, whose mean is a probability."""
     return margin is not None and margin.cut and margin.values.tolist() == [0.0, 1.0]
 
 

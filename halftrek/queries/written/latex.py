@@ -126,6 +126,8 @@ def _sum(of: Sum) -> str:
 
 def _event(event: Event) -> str:
     above, below = r"\ge" if event.low_in else ">", r"\le" if event.high_in else "<"
+    if event.at is not None:
+        return f"{_sum(event.of)} = {number(event.at)}"
     if event.high == inf:
         return f"{_sum(event.of)} {above} {number(event.low)}"
     if event.low == -inf:

@@ -12,6 +12,7 @@ from halftrek.reporting.tables import Cell
 if TYPE_CHECKING:
     from halftrek.comparison.models import Asked, Comparison, Nested
     from halftrek.results.beside.measurement import MeasurementInvariance
+    from halftrek.results.beside.together import FitsTogether
 
 
 def comparison_document(found: Comparison) -> Described:
@@ -46,8 +47,44 @@ def invariance_document(found: MeasurementInvariance) -> Described:
     return [title, Table(heads, rows), *warned]
 
 
+def together_document(found: FitsTogether) -> Described:
+    """Groups that were fitted together: measures of fit, and the parameters of each."""
+    fit = found.fit
+    heads = ("loglik", "par.", "chi2", "df", "p", "CFI", "TLI", "RMSEA", "SRMR", "BIC")
+    line: tuple[Cell, ...] = (
+        fit.loglik, fit.parameters, fit.chi2, fit.df, _tested(fit.pvalue), fit.cfi, fit.tli, fit.rmsea, fit.srmr,
+        fit.bic,
+    )  # fmt: skip
+    parts: list[Printed] = [Heading(f"{len(found.groups)} groups, fitted together"), Table(heads, [line])]
+    if not found.converged:
+        parts.append(Paragraph("warning: no maximum was reached; the numbers are those of the last step."))
+    for group, variable in found.at_zero:
+        parts.append(Paragraph(f"warning: the error variance of {variable} in the group {group} ended at zero."))
+    for group in (*found.groups, ""):
+        rows: list[tuple[Cell, ...]] = [
+            (
+                f"{r.lhs} {r.op} {r.rhs}".strip(),
+                *_numbers(r.est, r.se),
+                *_numbers(r.z),
+                _tested(r.p),
+                *_numbers(r.std),
+                r.note,
+            )
+            for r in found.rows
+            if r.group == group
+        ]
+        if rows:
+            parts.append(Heading(f"group {group}" if group else "made of labelled parameters"))
+            parts.append(Table(("", "estimate", "std. error", "z", "p", "std.", "note"), rows))
+    return parts
+
+
+def _numbers(*values: float) -> list[Cell]:
+    return [None if np.isnan(x) else x for x in values]
+
+
 def _tested(p: float | None) -> Cell:
-    return None if p is None else p_value(p)
+    return None if p is None or np.isnan(p) else p_value(p)
 
 
 def _nested(tests: tuple[Nested, ...]) -> Table:

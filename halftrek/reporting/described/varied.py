@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from halftrek.partial.varied.ranking import AbsentEdge
     from halftrek.partial.varied.robustness import EdgeRobustness
 
+_NOTHING = 1e-6  # a limit that a search ended at on its way to none
 _MANY = 40  # rows of a table
 _BESIDE = 12  # edges of a kind that are named in a sentence
 
@@ -35,6 +36,8 @@ def sensitivity_document(found: Sensitivity) -> Described:
     what = "zero" if found.target == 0.0 else number(found.target)
     if found.zero is None or found.zero_correlation is None:
         zero = f"the answer is not {what} anywhere in this range"
+    elif found.is_arc and np.isnan(found.zero_correlation):
+        zero = f"the answer is {what} at a covariance of {number(found.zero, 3)}"
     elif found.is_arc:
         at = number(found.zero_correlation, 3)
         zero = f"the answer is {what} at a correlation of {at} (covariance {number(found.zero, 3)})"
@@ -72,10 +75,10 @@ def robustness_document(found: Robustness) -> Described:
         ("estimate", f"{number(found.estimate)} ({100 * found.level:g}% interval {number(low)} to {number(high)})")
     ]
     if found.common is not None:
-        pairs.append(("all absent edges together", f"{what} with none above {number(found.common, 3)}"))
+        pairs.append(("all absent edges together", _limit(what, found.common)))
     if found.common_arcs is not None:
         rv = "" if found.common_rv is None else f" (robustness value {number(found.common_rv, 3)})"
-        pairs.append(("correlations alone", f"{what} with none above {number(found.common_arcs, 3)}{rv}"))
+        pairs.append(("correlations alone", _limit(what, found.common_arcs, rv)))
     heads = ("edge", f"{what} at", "robustness value", "interval holds it at", "its value", "determined by data")
     rows = [_robust_row(row) for row in found.rows]
     parts: list[Printed] = [Heading(f"How strong an edge must be for {found.question} to be {what}"), Facts(pairs)]
@@ -87,6 +90,12 @@ def robustness_document(found: Robustness) -> Described:
     else:
         parts.append(Remark("no absent edge that data leave free moves the answer"))
     return [*parts, *_remarks(found.notes)]
+
+
+def _limit(what: str, common: float, beside: str = "") -> str:
+    if common < _NOTHING:
+        return f"{what} however weak they are"
+    return f"{what} with none above {number(common, 3)}{beside}"
 
 
 def _robust_row(row: EdgeRobustness) -> tuple[Cell, ...]:

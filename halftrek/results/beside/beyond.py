@@ -15,13 +15,12 @@ from halftrek.inference.checks.linearity import LineTest, line_tests
 from halftrek.inference.checks.multiplicity import adjusted, benjamini_hochberg, holm
 from halftrek.inference.independence.pair_tests import PairTest, pair_tests
 from halftrek.queries import Query
-from halftrek.results.beside.checks import LEVEL, refuse_test_options
+from halftrek.results.beside.checks import CURVED, LEVEL, refuse_test_options
 
 if TYPE_CHECKING:
     from halftrek.estimation.fit import Fitted
 
 DEPENDENT = "contradicted: a missing arc, a curve, or a spread that changes"
-CURVED = "contradicted: a curve, a missing cause, or a wrong arrow"
 
 
 def beyond_frame(

@@ -13,6 +13,7 @@ from halftrek.errors import InputError
 from halftrek.inference.checks.constraints import Constraint, constraint_tests
 from halftrek.inference.checks.contradictions import Contradiction
 from halftrek.inference.checks.edges.modification import Modification, modifications
+from halftrek.inference.checks.linearity import LineTest, lines_at_hand
 from halftrek.inference.checks.multiplicity import adjusted, benjamini_hochberg, holm
 from halftrek.inference.checks.residuals import Explained, Residual, explained, residuals
 from halftrek.inference.information.information import Kind
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from halftrek.estimation.fit import Fitted
 
 LEVEL = 0.05  # of the tests
+CURVED = "contradicted: a curve, a missing cause, or a wrong arrow"
 
 
 def r2_frame(fit: Fitted) -> Frame:
@@ -47,17 +49,28 @@ def modification_frame(fit: Fitted, information: Kind | None = None, robust: boo
 def implication_frame(
     fit: Fitted, *, multiplicity: Multiplicity = "holm", level: float = 0.05, robust: bool | None = None
 ) -> Frame:
-    """One row for each thing that the graph implies, with p-values adjusted for their number."""
+    """One row for each thing that the graph implies, and for each equation whether it is a straight line.
+
+    P-values are adjusted for the number of claims about covariances, and of equations, each for themselves.
+    """
     refuse_test_options(multiplicity, level)
-    rows = constraint_tests(fit, robust)
-    columns = _columns(rows, Constraint)
-    notes = columns.pop("note")
-    p = np.array(columns["p"], dtype=float)
-    final = adjusted(p, multiplicity)
-    columns["p_holm"], columns["p_bh"] = holm(p).tolist(), benjamini_hochberg(p).tolist()
-    columns["p_adjusted"] = final.tolist()
-    columns["verdict"] = [note or outcome_of(x, level) for x, note in zip(final, notes, strict=True)]
+    columns: dict[str, list[object]] = {}
+    for rows in (constraint_tests(fit, robust), [_as_constraint(line) for line in lines_at_hand(fit)]):
+        p = np.array([row.p for row in rows], dtype=float)
+        final = adjusted(p, multiplicity)
+        part = _columns(rows, Constraint)
+        notes = part.pop("note")
+        part |= {"p_holm": holm(p).tolist(), "p_bh": benjamini_hochberg(p).tolist(), "p_adjusted": final.tolist()}
+        part["verdict"] = [
+            note or outcome_of(x, level, row.kind) for x, note, row in zip(final, notes, rows, strict=True)
+        ]
+        columns = {name: columns.get(name, []) + values for name, values in part.items()}
     return as_frame(columns, fit.frame)
+
+
+def _as_constraint(line: LineTest) -> Constraint:
+    numbers = (line.statistic, float(line.df), line.p)
+    return Constraint("linearity", line.constraint, float("nan"), "RESET", *numbers, line.note)
 
 
 def restriction_frame(
@@ -85,8 +98,10 @@ def refuse_test_options(multiplicity: str, level: float) -> None:
         raise InputError(f"level must lie between 0 and 1, for instance 0.05, not {level!r}")
 
 
-def outcome_of(p: float, level: float = LEVEL) -> str:
-    return "contradicted by the data" if p < level else "not contradicted"
+def outcome_of(p: float, level: float = LEVEL, kind: str = "") -> str:
+    if p >= level:
+        return "not contradicted"
+    return CURVED if kind == "linearity" else "contradicted by the data"
 
 
 def _columns(rows: Sequence[object], kind: type) -> dict[str, list[object]]:

@@ -74,13 +74,13 @@ def without_given(chosen: Graph, kinds: Mapping[str, ColumnKind]) -> dict[str, C
 
 
 def fit_where_acting(
-    chosen: Graph, read: Moments | Patterns, rows: RowReader | None, kinds: Mapping[str, ColumnKind], frame: str
+    chosen: Graph, read: Moments | Patterns, rows: RowReader | None, kinds: Mapping[str, ColumnKind]
 ) -> Fitted:
     """The fit of a model in which categories act."""
     from halftrek.data.layers import all_rows
     from halftrek.estimation.acts.fit import fit_acting
 
-    rows = _rows_twice(rows)
+    rows = read_twice(rows)
     if isinstance(read, Patterns):
         raise DataError(
             "a column that acts needs complete rows, and some have missing values; leave these out with missing='drop'"
@@ -94,7 +94,7 @@ def fit_where_acting(
     code: Code = "converged" if found.converged else "not converged"
     status = Status(code, (note("at the maximum" if found.converged else "steps ran out, acting"),))
     model, _ = found.at(chosen, found.theta)
-    return Fitted(chosen, moments, model, found.loglik, status, rows=rows, frame=frame, acting=found)
+    return Fitted(chosen, moments, model, found.loglik, status, rows=rows, acting=found)
 
 
 def layered(
@@ -102,13 +102,14 @@ def layered(
     read: Moments | Patterns,
     rows: RowReader | None,
     kinds: Mapping[str, ColumnKind],
+    levels: Categories = (),
     *,
     weighted: bool = False,
 ) -> Moments:
     """The moments behind the columns; an error where a column causes something and nobody has said how."""
     from halftrek.data.layers import read_layer
 
-    found = read_layer(_rows_twice(rows), read, kinds, spread=weighted)
+    found = read_layer(read_twice(rows), read, kinds, levels, spread=weighted)
     assert found.layer is not None
     for v, margin in zip(found.layer.names, found.layer.margins, strict=True):
         if margin.kind == "ordered" and chosen.children(v):
@@ -116,7 +117,8 @@ def layered(
     return found
 
 
-def _rows_twice(rows: RowReader | None) -> RowReader:
+def read_twice(rows: RowReader | None) -> RowReader:
+    """Rows that can be read a second time, which kinds need; others raise."""
     if rows is None:
         raise DataError("kinds go with rows; moments and covariances do not say which categories their rows are in")
     if isinstance(rows.source, Spent):

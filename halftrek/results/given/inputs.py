@@ -224,7 +224,7 @@ def read_grouped(
 
 def refuse_with_groups(**given: object) -> None:
     """Raise for options of one fit that fits by group do not have."""
-    usual = {"method": "em", "divisor": "n", "estimator": "ml"}
+    usual = {"method": "em", "divisor": "n"}
     for name, value in given.items():
         if value is not usual.get(name) and value != usual.get(name):
             raise InputError(f"{name} cannot be used with groups; leave it out, or fit each group on its own")

@@ -44,6 +44,7 @@ from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.queries.units import unit_query
 from halftrek.results.answering import answer, answer_from_model, how_of, identified, verdict_of
 from halftrek.results.answers import Answer
+from halftrek.results.beside.behind import layer_table, on_the_scale
 from halftrek.trust import (
     judged_columns,
     judged_decomposition,
@@ -157,10 +158,13 @@ def counterfactual_of(
         unit = in_numbers(source, rows) if isinstance(source, Fitted) else rows
         question = one_unit(graph, unit, do, outcomes)
         if isinstance(source, Fitted):
-            return answer(source, question, **uncertainty)
+            return answer(source, on_the_scale(source, question), **uncertainty)
         return answer_from_model(source, question)
     names = source.model.names if isinstance(source, Fitted) else source.names
     table = read_table(rows, names, also=columns_named(do), categories=known)
+    if isinstance(source, Fitted) and source.moments.layer is not None:
+        values = held_values(graph, do, table)
+        return layer_table(source, rows, table, values, outcomes, how_of(**uncertainty), unidentified)
     held, said = tuple(held_values(graph, do, table)), ""
     if isinstance(source, Fitted):
         decide = partial(verdict_of, graph)

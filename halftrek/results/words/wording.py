@@ -126,6 +126,8 @@ def _sum(of: Sum) -> str:
 
 
 def _event(event: Event) -> str:
+    if event.at is not None:
+        return f"{_sum(event.of)} is {number(event.at)}"
     if event.high == inf:
         return f"{_sum(event.of)} is above {number(event.low)}"
     if event.low == -inf:

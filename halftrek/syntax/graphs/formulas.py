@@ -22,6 +22,7 @@ _REFUSED = {
     "<~": "composites (<~) are not supported",
     "|": "thresholds (|) are not supported; all variables are continuous here",
     "~*~": "scaling factors (~*~) are not supported; all variables are continuous here",
+    "%": "group weights (%) are not supported; groups count by their rows",
     ":": "blocks, groups and interactions (:) are not supported",
 }
 _BLOCKS = {

@@ -18,6 +18,9 @@ here is refused.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
 from itertools import combinations
 
 from halftrek.graphs import Coefficient, Graph
@@ -25,9 +28,10 @@ from halftrek.syntax.graphs.conventions import USUAL, Conventions
 from halftrek.syntax.graphs.draft import Draft
 from halftrek.syntax.graphs.formulas import Definition, Formula, parse_formulas
 from halftrek.syntax.graphs.lavaan_definitions import defined
-from halftrek.syntax.graphs.lavaan_labels import Key, Known, known_parameters, pair_key
-from halftrek.syntax.graphs.lavaan_model import Model, in_group, sorted_formulas
+from halftrek.syntax.graphs.lavaan_labels import Key, Known, constrain, pair_key, told_parameters
+from halftrek.syntax.graphs.lavaan_model import Arrow, Model, in_group, sorted_formulas
 from halftrek.syntax.graphs.lavaan_notes import reading_notes
+from halftrek.syntax.graphs.modifiers import Modifier
 from halftrek.syntax.tokens import Token
 
 
@@ -38,14 +42,86 @@ def parse(text: str, conventions: Conventions = USUAL, group: int | None = None)
     _refuse_groups(text, formulas, group)
     model = sorted_formulas(text, in_group(formulas, group or 0))
     asked = [one for one in said if isinstance(one, Definition)]
-    known = known_parameters(model, conventions, [one for one in asked if one.name is None])
+    known = told_parameters(Known(model), conventions)
+    constrain(known, [one for one in asked if one.name is None])
     draft = _drafted(model, formulas)
+    draft.definitions = defined(known, [one for one in asked if one.name is not None])
+    return _built(model, conventions, known, draft, known.uses, every_scale=bool(draft.definitions))
+
+
+def _built(
+    model: Model, conventions: Conventions, known: Known, draft: Draft, uses: Counter[str] | None, *, every_scale: bool
+) -> Graph:
+    """The graph of a model, given what is known of its parameters."""
     _connect(model, conventions, known, draft)
     _say_intercepts(model, conventions, known, draft)
     _say_errors(model, known, draft)
-    draft.definitions = defined(known, [one for one in asked if one.name is not None])
-    without_scale = _say_scales(model, known, draft) if model.factors else []
+    without_scale = _say_scales(model, known, draft, uses, every=every_scale) if model.factors else []
     return draft.build(reading_notes(model, conventions, known, without_scale))
+
+
+@dataclass(frozen=True)
+class GroupsText:
+    """A text as it is read for several groups: a graph for each, in which equal labels mean equal parameters.
+
+    ``definitions`` are made of labels of all groups; ``loadings`` are the arrows that the text writes with ``=~``,
+    ``covariates`` exogenous variables of which it says nothing more.
+    """
+
+    graphs: tuple[Graph, ...]
+    definitions: dict[str, str]
+    loadings: frozenset[Arrow]
+    covariates: frozenset[str]
+
+
+def parse_groups(
+    text: str, conventions: Conventions, count: int | None = None, equal: Collection[str] = ()
+) -> GroupsText:
+    """The graphs that the formulas describe, one for each group; ``equal`` as in lavaan's ``group.equal``.
+
+    Without their number there are as many groups as some ``c()`` has values.
+
+    As in lavaan, equal intercepts set means of factors free in all groups but the first, and so do equal loadings their
+    variances where these are 1.
+    """
+    said = list(parse_formulas(text))
+    formulas = [one for one in said if isinstance(one, Formula)]
+    count = max((len(formula.term.each) for formula in formulas), default=1) if count is None else count
+    for formula in formulas:
+        term = formula.term
+        if len(term.each) not in (1, count):
+            sorted_formulas(text, []).refuse(
+                f"c() has values for {len(term.each)} groups, and there are {count}", term.first, term.last
+            )
+    models = [sorted_formulas(text, in_group(formulas, g)) for g in range(count)]
+    first = Known(models[0])
+    knowns = [Known(model, same=first.same, numbers=first.numbers) for model in models]
+    for g, known in enumerate(knowns):
+        _free_beside_first(known, conventions, equal if g else ())
+        told_parameters(known, conventions)
+    asked = [one for one in said if isinstance(one, Definition)]
+    constrain(knowns[0], [one for one in asked if one.name is None])
+    uses = sum((known.uses for known in knowns), Counter())
+    graphs = []
+    for g, known in enumerate(knowns):
+        own = None if g and "loadings" in equal else uses
+        graphs.append(_built(known.model, conventions, known, _drafted(known.model, formulas), own, every_scale=True))
+    return GroupsText(
+        tuple(graphs),
+        defined(knowns[0], [one for one in asked if one.name is not None]),
+        frozenset(a for a, formula in models[0].weights.items() if formula.operator.text == "=~"),
+        frozenset(models[0].covariates),
+    )
+
+
+def _free_beside_first(known: Known, conventions: Conventions, equal: Collection[str]) -> None:
+    """What lavaan sets free in all groups but the first, of which the text says nothing."""
+    for f in known.model.factors:
+        if "intercepts" in equal and "means" not in equal and f not in known.model.intercepts:
+            known.said[Key("intercept", f)] = Modifier(freed=True)
+        scaled = conventions.std_lv and "loadings" in equal and "lv.variances" not in equal
+        if scaled and f not in known.model.variances:
+            known.said[Key("variance", f)] = Modifier(freed=True)
 
 
 def _refuse_groups(text: str, formulas: list[Formula], group: int | None) -> None:
@@ -62,7 +138,10 @@ def _refuse_groups(text: str, formulas: list[Formula], group: int | None) -> Non
             for k, one in enumerate(term.each):
                 home = homes.setdefault(one.label, k if width > 1 else -1) if one.label is not None else k
                 if one.label is not None and (width == 1 or home != k):
-                    words = f"the label {one.label!r} makes parameters of several groups equal, which is not supported"
+                    words = (
+                        f"the label {one.label!r} makes parameters of several groups equal, and a graph is one group's "
+                        f"model; ht.fit_together(text, data, by=...) fits all groups at once"
+                    )
         if words:
             sorted_formulas(text, []).refuse(words, term.first, term.last)
 
@@ -136,16 +215,16 @@ def _say_errors(model: Model, known: Known, draft: Draft) -> None:
             draft.say("variance", draft.names[v], value)
 
 
-def _say_scales(model: Model, known: Known, draft: Draft) -> list[str]:
+def _say_scales(model: Model, known: Known, draft: Draft, uses: Counter[str] | None, *, every: bool) -> list[str]:
     """Variances of factors that differ from what a graph takes them for; factors without a scale come back.
 
     A graph takes the variance of a hidden variable for free if one of its loadings is fixed and it is no mere root,
-    otherwise for 1. Which are mere roots the graph itself knows. Definitions are made of parameters of variables with
-    equations, so that their text states all of them.
+    otherwise for 1. Which are mere roots the graph itself knows. Definitions, and groups, are made of parameters of
+    variables with equations, so that ``every`` variance is stated there. ``uses`` says how many parameters have each
+    label; None if loadings are those of another group, which has a scale.
     """
     inner = set(draft.build().hidden)
     without_scale = []
-    uses = known.uses
     for f, arrows in model.out_of(model.factors).items():
         value = known.of(Key("variance", f))
         loadings = [known.of(Key("->", *arrow)) for arrow in arrows]
@@ -153,9 +232,11 @@ def _say_scales(model: Model, known: Known, draft: Draft) -> list[str]:
         labels = [one for one in loadings if isinstance(one, str)]
         if f in draft.variances:
             continue
-        if value is None and not marked and all(labels.count(one) == uses[one] for one in labels):
+        own = uses is not None and all(labels.count(one) == uses[one] for one in labels)
+        if value is None and not marked and own:
             without_scale.append(f)
-        elif draft.definitions or value != (None if marked and f in inner else 1.0):
+            value = 1.0
+        if every or value != (None if marked and f in inner else 1.0):
             draft.say("variance", model.factors[f], value)
     return without_scale
 

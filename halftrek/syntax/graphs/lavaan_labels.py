@@ -84,9 +84,9 @@ class Known:
             self.model.refuse(f"the label {label!r} is {before:g} and {number:g}; keep one", place)
 
 
-def known_parameters(model: Model, conventions: Conventions, constraints: Iterable[Definition]) -> Known:
-    """What the text and the function that reads it say of every parameter."""
-    known = Known(model)
+def told_parameters(known: Known, conventions: Conventions) -> Known:
+    """What the text and the function that reads it say of every parameter, beside what is known already."""
+    model = known.model
     known.places |= {Key("->", *arrow): formula for arrow, formula in model.weights.items()}
     known.places |= {pair_key(pair): formula for pair, formula in model.covariances.items()}
     known.places |= {Key("variance", name): formula for name, formula in model.variances.items()}
@@ -100,9 +100,13 @@ def known_parameters(model: Model, conventions: Conventions, constraints: Iterab
     for key, modifier in known.said.items():
         if modifier.label is not None and modifier.fixed is not None:
             known.fix(modifier.label, modifier.fixed, known.places[key].term.first)
+    return known
+
+
+def constrain(known: Known, constraints: Iterable[Definition]) -> None:
+    """What ``==`` says of labels."""
     for constraint in constraints:
         _constrain(known, constraint)
-    return known
 
 
 def _give_scales(model: Model, conventions: Conventions, known: Known) -> None:

@@ -28,7 +28,7 @@ def contrast_here(cursor: Cursor, opened: Token, name: str) -> Arithmetic:
     """What stands after the opening bracket: the outcome, and two worlds with a colon between them."""
     event = bounded_event(cursor) if begins_with_bound(cursor) else None
     of = event.of if event else sum_here(cursor)
-    if event is None and cursor.sees(*LESS, *MORE):
+    if event is None and cursor.sees(*LESS, *MORE, "="):
         event = event_after(cursor, of)
     cursor.expect("|", f"'|' and two worlds are needed here: {name.upper()}(y > 0 | do(x=1) : do(x=0))")
     cases = [conditions_here(cursor, [of])]

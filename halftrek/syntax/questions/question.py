@@ -226,13 +226,8 @@ def _probability(cursor: Cursor, opened: Token) -> Found:
         start = cursor.here
         event = bounded_event(cursor) if begins_with_bound(cursor) else None
         of = event.of if event else sum_here(cursor)
-        if event is None and cursor.sees(*LESS, *MORE):
+        if event is None and cursor.sees(*LESS, *MORE, "="):
             event = event_after(cursor, of)
-        if cursor.sees("="):
-            cursor.fail(
-                "a single value of a continuous outcome has probability 0; ask P(y > 2) or P(1 < y < 2), and of a 0/1 "
-                "outcome E[y | do(x=1)], which is the probability of 1"
-            )
         if event is not None:
             events.append(event)
         elif of in sums:

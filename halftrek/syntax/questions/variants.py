@@ -226,7 +226,10 @@ def bounded_event(cursor: Cursor) -> Event:
 
 
 def event_after(cursor: Cursor, of: Sum) -> Event:
-    """``> 2``, after what it is about."""
+    """``> 2`` or ``= 1``, after what it is about."""
+    if cursor.accept("="):
+        value = number_here(cursor, "after '='")
+        return Event(of, value, value, low_in=True, high_in=True)
     rising = cursor.sees(*MORE)
     included = _comparison(cursor)
     bound = number_here(cursor, "after the comparison")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
 
 from halftrek.data import read_moments, read_patterns
-from halftrek.data.sources import files
+from halftrek.data.sources import files, parquet
 from halftrek.data.sources.parquet import WIDE, wide_blocks
+from halftrek.data.summing.accumulate import rows_in
 from halftrek.errors import DataError
 
 COLUMNS = WIDE + 10
@@ -32,9 +34,11 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "wide.parquet")
 
 
-def test_the_same_moments_as_from_memory(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("group", [parquet.GROUP, 0])  # row groups as a whole, and in pieces
+def test_the_same_moments_as_from_memory(path: str, group: int, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"v{k}" for k in range(COLUMNS)]
     assert wide_blocks(path, tuple(names)) is not None
+    monkeypatch.setattr(parquet, "GROUP", group)
     found, wanted = read_patterns(path, names), read_patterns(pl.read_parquet(path), names)
     assert np.array_equal(found.n, wanted.n)
     assert np.abs(found.mean - wanted.mean).max() < 1e-8
@@ -43,6 +47,8 @@ def test_the_same_moments_as_from_memory(path: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(files, "wide_blocks", lambda *_: None)
     other = read_moments(path, names, missing="drop")
     monkeypatch.undo()
+    monkeypatch.setattr(parquet, "GROUP", group)
+    monkeypatch.setattr(parquet, "NUMBERS", 100_000)
     again = read_moments(path, names, missing="drop")
     assert np.abs(again.cov - other.cov).max() < 1e-8
     assert again.dropped == other.dropped > 0
@@ -58,3 +64,12 @@ def test_a_file_that_was_cut_short_is_refused(path: str) -> None:
     Path(path).write_bytes(whole[: len(whole) // 2] + whole[-4_000:])
     with pytest.raises(DataError, match="cannot be read as a Parquet file"):
         read_moments(path, [f"v{k}" for k in range(COLUMNS)], missing="drop")
+
+
+def test_duckdb_hands_over_fewer_rows_of_wider_tables() -> None:
+    wide = ", ".join(f"(i + {k})::double AS v{k}" for k in range(100))
+    for query, most in (("i::double AS v0", 65_536), (wide, files.NUMBERS // 100)):
+        relation = duckdb.connect().sql(f"SELECT {query} FROM range(70_000) AS t(i)")
+        sizes = [rows_in(block) for block in files.from_relation(relation).blocks(tuple(relation.columns))]
+        assert sum(sizes) == 70_000
+        assert most / 2 < max(sizes) <= most

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from halftrek.estimation.district.block import evaluate, fisher, gradient, hessian
+from halftrek.estimation.district.block import evaluate, fisher, gradient, hessian, profiled_curvatures
 from halftrek.estimation.district.doubt import Yardstick
 from halftrek.estimation.district.em import em_step, has_em_step
 from halftrek.estimation.district.matching import definite
+from halftrek.estimation.district.newton import profiled
 from halftrek.estimation.district.search import climb
 from halftrek.estimation.district.shape import Problem, Shape
 from halftrek.estimation.district.starts import random_start, regression_start
@@ -168,3 +169,33 @@ def test_cholesky_marks_only_the_matrices_that_fail() -> None:
     assert np.array_equal(roots[0], good)
     assert np.array_equal(roots[2], 2 * good)
     assert np.isnan(roots[[1, 3]].diagonal(axis1=1, axis2=2)).all()
+
+
+@given(seed=st.integers(0, 2**32 - 1), d=st.integers(1, 4))
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_curvatures_in_the_coefficients_are_what_the_full_ones_leave_after_the_errors(seed: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    column = tuple(sorted(rng.integers(0, d, rng.integers(1, 5)).tolist()))
+    shape = Shape(d, column, tuple((i, j) for i in range(d) for j in range(i + 1, d)), tuple(range(d)), ())
+    m = len(column)
+    X = rng.standard_normal((3, 60, m + d)) @ (np.eye(m + d) + 0.3 * rng.standard_normal((3, m + d, m + d)))
+    problem = Problem(shape, X.transpose(0, 2, 1) @ X / 60, np.zeros((3, d, d)))
+    state = evaluate(problem, profiled(problem, 0.3 * rng.standard_normal((3, shape.parameters))))
+    for full, short in zip((fisher(state), hessian(state)), profiled_curvatures(state), strict=True):
+        left = full[:, :m, :m] - full[:, :m, m:] @ np.linalg.solve(full[:, m:, m:], full[:, m:, :m])
+        np.testing.assert_allclose(short, left, atol=1e-9 * np.abs(full).max())
+
+
+@given(case=problems())
+@settings(max_examples=20, deadline=None, derandomize=True)
+def test_a_state_of_some_members_is_that_of_the_whole(case: tuple[Problem, np.ndarray]) -> None:
+    problem, theta = case
+    state, other = evaluate(problem, theta), evaluate(problem, 0.9 * theta)
+    assume(np.isfinite(state.value).all() and np.isfinite(other.value).all())
+    gradient(state)  # works out what is taken along
+    for part, alone in (
+        (state.take(np.array([1])), evaluate(problem.take(np.array([1])), theta[1:])),
+        (other.but_for(np.array([False, True]), state), evaluate(problem, np.stack([0.9 * theta[0], theta[1]]))),
+    ):
+        for function in (gradient, fisher, hessian):
+            np.testing.assert_allclose(function(part), function(alone), rtol=1e-12, atol=1e-12)

@@ -70,7 +70,7 @@ def fits(frame: pd.DataFrame) -> ht.GroupFits:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_every_group_is_as_if_fitted_alone(frame: pd.DataFrame, fits: ht.GroupFits, question: str) -> None:
-    assert sorted(fits.incomplete) == [1, 2]
+    assert sorted(fits.alone) == [1, 2]
     found = fits.query(question, level=0.9, interval="delta")
     for key, rows in frame.groupby("segment"):
         alone = ht.fit(FRONT_DOOR, rows[list(FRONT_DOOR.observed)])
@@ -135,7 +135,7 @@ def test_rows_may_come_from_anywhere(frame: pd.DataFrame, fits: ht.GroupFits, tm
         ht.fit(FRONT_DOOR, {k: fits.groups[i] for i, k in enumerate(fits.keys)}),
     ):
         assert grouped(other).keys == fits.keys
-        assert sorted(grouped(other).incomplete) == [1, 2]
+        assert sorted(grouped(other).alone) == [1, 2]
         assert grouped(other).batch.loglik == pytest.approx(fits.batch.loglik, abs=1e-6)
 
 
@@ -183,7 +183,7 @@ def test_rows_without_any_value_leave_a_group_complete(frame: pd.DataFrame) -> N
     rows = frame[frame["segment"] == "g0"].copy()
     rows.loc[rows.index[:3], list(FRONT_DOOR.observed)] = np.nan
     fits = grouped(ht.fit(FRONT_DOOR, rows, by="segment"))
-    assert not fits.incomplete
+    assert not fits.alone
     assert fits.groups.dropped.tolist() == [3]
     assert fits.groups.n.tolist() == [77]
 
@@ -247,7 +247,7 @@ def test_coefficients_of_different_equations_vary_together(fits: ht.GroupFits) -
     pair = sample_of(fits, np.array([1, 2]))
     two = replace(
         fits, groups=stack_groups({k: fits.groups[i] for i, k in ((1, "g1"), (2, "g2"))}, FRONT_DOOR.observed),
-        batch=pair.batch, incomplete=pair.incomplete, rows=None,
+        batch=pair.batch, alone=pair.incomplete, rows=None,
     )  # fmt: skip
     estimates, weights = [], []
     for fit in pair.incomplete.values():
@@ -286,7 +286,7 @@ def test_p_values_allow_for_few_rows() -> None:
     values = np.array(model.sample(12 * 14, random_state=6))
     values[:70][rng.random((70, 3)) < 0.1] = np.nan
     fits = grouped(ht.fit("x -> m -> y", values, by=np.repeat(np.arange(12), 14)))
-    assert 0 < len(fits.incomplete) <= 5
+    assert 0 < len(fits.alone) <= 5
     found = fits.invariance()
     assert (found["inflation"].iloc[:2] > 1.1).all()
     assert found["p"].between(0.001, 0.999).all()
@@ -303,7 +303,7 @@ def test_few_rows_get_the_interval_of_one_fit(question: str) -> None:
     """Student's t with the observed information, as for each group alone; large samples on request."""
     frame = table(rows=14, share=0.06, seed=2)
     fits = grouped(ht.fit(FRONT_DOOR, frame, by="segment"))
-    assert sorted(fits.incomplete) == [1, 2]
+    assert sorted(fits.alone) == [1, 2]
     found = fits.query(question)
     for key, rows in frame.groupby("segment"):
         answer = ht.fit(FRONT_DOOR, rows[list(FRONT_DOOR.observed)]).query(question, interval="t")

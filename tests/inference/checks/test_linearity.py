@@ -5,8 +5,9 @@ import pytest
 
 import halftrek as ht
 from benchmarks.independence import line_rejections
-from halftrek.bottom.arrays import Floats
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.inference.checks.linearity import confounded_causes, line_tests
+from halftrek.inference.checks.multiplicity import holm
 
 
 def by_hand(X: Floats, y: Floats, curves: Floats) -> float:
@@ -81,3 +82,68 @@ def test_size_and_power(shape: str) -> None:
     """A small version of the benchmark; errors have unequal spread."""
     assert line_rejections(shape, 40, 500, 0.0) <= 0.2
     assert line_rejections(shape, 10, 500, 0.3) >= 0.8
+
+
+def slow(data: dict[str, Floats], effect: str, causes: str, weights: Floats, codes: Ints | None) -> float:
+    """The score statistic with weights row by row: units are rows whose weight is squared, or clusters."""
+    X, y = np.column_stack([data[v] for v in causes]), data[effect]
+    ones, root = np.column_stack([np.ones(len(y)), X]), np.sqrt(weights)[:, None]
+    slope = np.linalg.lstsq(root * ones, root[:, 0] * y, rcond=None)[0]
+    fitted = ones @ slope - weights @ y / weights.sum()
+    centred = X - weights @ X / weights.sum()
+    curves = np.column_stack([centred**2, *([fitted**2] if len(causes) > 1 else []), fitted**3])
+    bent = curves - ones @ np.linalg.lstsq(root * ones, root * curves, rcond=None)[0]
+    moved = weights[:, None] * bent * (y - ones @ slope)[:, None]
+    if codes is not None:
+        moved = np.array([moved[codes == g].sum(axis=0) for g in np.unique(codes)])
+    total = moved.sum(axis=0)
+    return float(total @ np.linalg.solve(moved.T @ moved, total))
+
+
+@pytest.mark.parametrize("block", [64, 65_536])
+def test_sums_by_blocks_are_those_of_all_rows(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sampling weights, clusters, several equations, rows that come in pieces."""
+    monkeypatch.setattr("halftrek.data.rows.BLOCK", block)
+    rng = np.random.default_rng(3)
+    data = {**rows(400, 0.2), "w": rng.normal(size=400)}
+    weights, codes = rng.uniform(0.2, 3.0, 400), rng.integers(0, 80, 400)
+    graph = "x -> y; z -> y; y -> w"
+    fits = (ht.fit(graph, data, sampling_weights=weights), ht.fit(graph, data, cluster=codes))
+    for fit, w, given in zip(fits, (weights, np.ones(400)), (None, codes), strict=True):
+        for found in line_tests(fit):
+            assert np.isclose(found.statistic, slow(data, found.effect, "".join(found.causes), w, given), rtol=1e-7)
+
+
+def test_they_stand_in_the_bare_table_and_adjust_nobody_else() -> None:
+    data = {**rows(300, 0.4), "w": np.random.default_rng(5).normal(size=300)}
+    fit = ht.fit("x -> y; z -> y; y -> w", data)
+    tests = fit.tests()
+    lines = [k for k, kind in enumerate(tests["kind"]) if kind == "linearity"]
+    assert [tests["constraint"][k] for k in lines] == ["y linear in x, z", "w linear in y"]
+    assert tests["verdict"][lines[0]].startswith("contradicted: a curve")
+    alone = fit.tests(beyond="linearity")
+    assert [tests["p_adjusted"][k] for k in lines] == list(alone["p_adjusted"])
+    claims = [k for k in range(len(tests["p"])) if k not in lines]
+    assert [tests["p_holm"][k] for k in claims] == list(holm(np.array([tests["p"][k] for k in claims])))
+
+
+def test_without_rows_the_bare_table_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = ht.fit("x -> y; z -> y", rows())
+    without = ht.fit("x -> y; z -> y", fit.moments)
+    last = {name: list(column)[-1] for name, column in dict(without.tests()).items()}
+    assert (last["kind"], last["constraint"]) == ("linearity", "effects linear in their causes")
+    assert last["verdict"].startswith("not tested: the test of straight lines needs the rows")
+    assert np.isnan(last["p"])
+    with pytest.raises(ht.InputError, match="needs the rows"):
+        without.tests(beyond="linearity")
+    monkeypatch.setattr("halftrek.inference.checks.linearity.MOST", 100)
+    assert "300 rows once more" in list(fit.tests()["verdict"])[-1]
+    assert not any("once more" in said for said in fit.tests(beyond="linearity")["verdict"])
+
+
+def test_columns_in_categories_have_no_lines() -> None:
+    data = rows()
+    fit = ht.fit("x -> y; z -> x", {**data, "y": (data["y"] > 0).astype(float)}, kinds={"y": "ordered"})
+    x, y = line_tests(fit)
+    assert not x.note
+    assert y.note == "not testable: y in categories or ranks"

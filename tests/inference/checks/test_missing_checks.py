@@ -193,7 +193,11 @@ def test_without_an_unrestricted_maximum_there_are_no_tests() -> None:
     assert not there(found.patterns).unrestricted.converged
     tests = found.tests()
     assert np.isnan(tests["p"]).all()
-    assert list(tests["verdict"]) == ["no test: the rows do not determine the covariances without the model"]
+    assert list(tests["verdict"]) == [
+        "no test: the rows do not determine the covariances without the model",
+        "not testable: values of x are missing",
+        "not testable: values of y are missing",
+    ]
     assert np.isnan(found.residuals()["observed"]).all()
 
 

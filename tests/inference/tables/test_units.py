@@ -231,8 +231,8 @@ def test_clusters_count_by_default_and_say_so() -> None:
     assert found["chi2"] < plain["chi2"] / 2.0
     assert found["cfi"] == pytest.approx(fit.measures(robust="satorra-bentler")["cfi_robust"])
     assert found["rmsea"] == pytest.approx(fit.measures(robust="satorra-bentler")["rmsea_robust"])
-    assert set(fit.tests()["test"]) == {"robust t"}
-    assert set(fit.tests(robust=False)["test"]) == {"t"}
+    assert set(fit.tests()["test"]) == {"robust t", "RESET"}
+    assert set(fit.tests(robust=False)["test"]) == {"t", "RESET"}
     assert set(fit.modifications()["test"]) == {"robust score"}
     assert set(fit.residuals()["test"]) == {"robust t"}
     assert set(fit.tests("b ~> e")["test"]) == {"robust t"}
@@ -244,10 +244,10 @@ def test_clusters_count_by_default_and_say_so() -> None:
 
 def test_rows_without_clusters_keep_their_tests() -> None:
     fit = heavy(1)
-    assert set(fit.tests()["test"]) == {"t"}
+    assert set(fit.tests()["test"]) == {"t", "RESET"}
     assert set(fit.modifications()["test"]) == {"score"}
     assert fit.measures()["pvalue"] == measures(fit).pvalue
-    assert set(fit.tests(robust=True)["test"]) == {"robust t"}
+    assert set(fit.tests(robust=True)["test"]) == {"robust t", "RESET"}
 
 
 def test_graphs_are_fitted_with_clusters_where_asked_for() -> None:
@@ -268,7 +268,9 @@ def test_rows_are_needed_and_a_fit_without_them_says_so(tmp_path: Path) -> None:
     clustered(1, 10, 10).save(tmp_path / "fit.json")
     loaded = ht.load(tmp_path / "fit.json")
     with pytest.warns(UserWarning, match="treats rows as independent"):
-        assert set(loaded.tests()["test"]) == {"t"}
+        tests = loaded.tests()
+    assert set(tests["test"][tests["kind"] == "independence"]) == {"t"}
+    assert "not saved with this fit" in tests["verdict"].iloc[-1]  # the lines, which need rows
 
 
 # -- sizes ----------------------------------------------------------------------------------------

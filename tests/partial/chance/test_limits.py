@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from statistics import NormalDist
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import ndtr
 
 import halftrek as ht
 from halftrek.bottom.arrays import Floats
@@ -61,14 +63,83 @@ def test_an_interval_holds_its_set(question: str) -> None:
     assert "set end lost" not in {n.code for n in found.notes}
 
 
-def test_an_end_that_is_not_found_excludes_nothing() -> None:
-    """Both events of one draw, far out: the search for the interval's lower end fails, and says so."""
-    found = ht.bounds(BOW, rows(200), "P(y_{x=1} > 0, y > 0)")
+def pair_lost(data: dict[str, Any], v: Floats) -> float:
+    """The deviance of a normal pair: means in v, then a Cholesky factor with logarithms on its diagonal."""
+    rows = np.column_stack([data["x"], data["y"]])
+    n, mean, S = len(rows), rows.mean(axis=0), np.cov(rows.T, bias=True)
+    cov = pair_cov(v)
+    far = mean - v[:2]
+    inverse = np.linalg.inv(cov)
+    whole = np.log(np.linalg.det(cov) / np.linalg.det(S)) + np.trace(inverse @ S) - 2.0 + far @ inverse @ far
+    return float(n * whole)
+
+
+def pair_cov(v: Floats) -> Floats:
+    L = np.array([[np.exp(v[2]), 0.0], [v[3], np.exp(v[4])]])
+    return L @ L.T
+
+
+def share_of(v: Floats, x_sign: float, x_at: float, y_sign: float, y_at: float) -> float:
+    """``P(x_sign x > x_sign x_at, y_sign y > y_sign y_at)``, by one integral over x."""
+    cov = pair_cov(v)
+    sx, slope = np.sqrt(cov[0, 0]), cov[0, 1] / cov[0, 0]
+    rest = np.sqrt(cov[1, 1] - slope * cov[0, 1])
+    t, w = np.polynomial.legendre.leggauss(80)
+    start = x_sign * (x_at - v[0]) / sx
+    z = x_sign * (start + (10.0 - start) * (t + 1.0) / 2.0)
+    inside = ndtr(y_sign * (v[1] + slope * sx * z - y_at) / rest)
+    return float((10.0 - start) / 2.0 * (w * np.exp(-0.5 * z * z) * inside).sum() / np.sqrt(2.0 * np.pi))
+
+
+LIMITS: dict[str, tuple[int, Callable[[Floats], float]]] = {
+    # as the effect goes to minus infinity y_{x=1} = y + b (1 - x) is positive exactly where x is above 1
+    "P(y_{x=1} > 0, y > 0)": (-1, lambda v: share_of(v, 1, 1.0, 1, 0.0)),
+    "P(y_{x=1} > 1 | y > 0.5)": (-1, lambda v: share_of(v, 1, 1.0, 1, 0.5) / share_of(v, 1, v[0] - 9.0, 1, 0.5)),
+    # and as it goes to infinity where x is below 1
+    "P(y_{x=1} > 1 | y < 0.5)": (1, lambda v: share_of(v, -1, 1.0, -1, 0.5) / share_of(v, -1, v[0] + 9.0, -1, 0.5)),
+}
+
+
+@pytest.mark.parametrize("question", LIMITS)
+def test_the_interval_ends_where_the_limit_does_with_several_events_or_evidence(question: str) -> None:
+    data = rows(200)
+    side, at_limit = LIMITS[question]
+    found = ht.bounds(BOW, data, question)
+    pair = np.column_stack([data["x"], data["y"]])
+    L = np.linalg.cholesky(np.cov(pair.T, bias=True))
+    fitted = np.array([*pair.mean(axis=0), np.log(L[0, 0]), L[1, 0], np.log(L[1, 1])])
+    end = "low" if side < 0 else "high"
+    assert getattr(found, end) == pytest.approx(at_limit(fitted), abs=1e-6)
+    assert not found.attained[end]
+    best = minimize(
+        lambda v: -side * at_limit(v), fitted + 0.01, method="SLSQP",
+        constraints=[{"type": "ineq", "fun": lambda v: cut_for(1) - pair_lost(data, v)}],
+        options={"ftol": 1e-12, "maxiter": 300},
+    )  # fmt: skip
+    assert found.interval is not None
+    assert found.interval[side > 0] == pytest.approx(-side * float(best.fun), abs=2e-6)
+    assert "set end lost" not in {n.code for n in found.notes}
     assert found.certificate == "searched"
     assert "no more and no fewer" not in found.explain()
+
+
+def test_far_out_other_variables_keep_their_digits() -> None:
+    """``P(y_{x=1} > 1, y < 1)`` nears ``P(x < 1, y < 1)``, not ``P(x < 1)``."""
+    z, u, e, f = np.random.default_rng(0).normal(size=(4, 300))
+    x = 0.5 * z + u + e
+    data = {"z": z, "x": x, "y": 0.5 * x + u + 0.3 * z + f}
+    found = ht.bounds("z -> x; z -> y; x -> y; x <-> y", data, "P(y_{x=1} > 1, y < 1)")
+    pair = np.column_stack([data["x"], data["y"]])
+    L = np.linalg.cholesky(np.cov(pair.T, bias=True))
+    fitted = np.array([*pair.mean(axis=0), np.log(L[0, 0]), L[1, 0], np.log(L[1, 1])])
+    assert found.high == pytest.approx(share_of(fitted, -1, 1.0, -1, 1.0), abs=1e-6)
     assert found.interval is not None
-    assert found.interval[0] <= found.low
-    assert found.high <= found.interval[1]
+    assert found.high < found.interval[1] < 1.0
+
+
+def test_what_is_seen_is_one_number_though_it_is_searched() -> None:
+    found = ht.bounds(BOW, rows(), "P(y > 1, x > 0)")
+    assert found.low == found.high
 
 
 def test_what_has_no_end_is_infinite_though_it_is_searched() -> None:

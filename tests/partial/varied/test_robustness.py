@@ -115,6 +115,52 @@ def test_all_edges_at_once_are_those_one_by_one() -> None:
     assert list(found.to_frame()["edge"]) == [row.edge for row in found.rows]
 
 
+OPEN = "a -> x; a -> y; x -> y; x <-> y"
+
+
+def open_fit() -> ht.Fit:
+    """Data leave x -> y open, and with it the error variance of y; a ~> y they tell."""
+    rows = np.random.default_rng(3).normal(size=(300, 3))
+    return ht.fit(OPEN, dict(zip("axy", (rows @ [[1.0, 0.5, 0.4], [0.0, 1.0, 0.3], [0.0, 0.0, 1.0]]).T, strict=True)))
+
+
+def test_an_edge_that_leaves_the_answer_open_does_not_spoil_the_others() -> None:
+    """With a <-> x the effect of a runs through x -> y, too."""
+    fit = open_fit()
+    found = fit.robustness("a ~> y")
+    assert [row.edge for row in found.rows] == ["a <-> y"]
+    assert found.rows[0] == fit.robustness("a ~> y", "a <-> y").rows[0]
+    said = next(n for n in found.notes if n.code == "undetermined beside an edge")
+    assert said.facts["edges"] == "a <-> x"
+    assert "zero however weak they are" in str(found)
+    with pytest.raises(ht.NotIdentifiedError):
+        fit.robustness("a ~> y", "a <-> x")
+    left = fit.bounds("a ~> y", assume=[str(said.facts["assume"])])
+    assert (left.low, left.high) == (-np.inf, np.inf)
+
+
+def test_no_correlation_is_given_where_an_error_variance_is_open() -> None:
+    """The covariance of a <-> y at which a ~> y is zero is Cov(a, y); its correlation depends on x -> y."""
+    fit = open_fit()
+    covariance = float(fit.model.cov[0, 2])
+    (row,) = fit.robustness("a ~> y", "a <-> y").rows
+    assert row.value == pytest.approx(covariance, rel=1e-9)
+    assert row.lost_value is not None
+    assert 0.0 < row.lost_value < covariance
+    assert (row.smallest, row.rv, row.lost, row.lost_rv) == (None, None, None, None)
+    (ranked,) = (r for r in fit.assumptions("a ~> y").carrying if r.edge == "a <-> y")
+    assert ranked.value == pytest.approx(covariance, rel=1e-9)
+    assert (ranked.smallest, ranked.rv) == (None, None)
+    assert np.isnan(ranked.slope)
+    curve = fit.sensitivity("a ~> y", edge="a <-> y")
+    assert curve.zero == pytest.approx(covariance, rel=1e-9)
+    assert np.isnan(curve.correlation).all()
+    assert np.isfinite(curve.estimates).all()
+    assert "the answer is zero at a covariance of" in str(curve)
+    for found in (curve, fit.robustness("a ~> y")):
+        assert "no correlation" in [n.code for n in found.notes]
+
+
 def test_the_units_do_not_matter() -> None:
     factors = np.array([1e3, 1e-3, 7.0])
     scaled = ht.fit(FRONT_DOOR, cov=SIGMA * np.outer(factors, factors), names=["x", "m", "y"], n=500)

@@ -25,7 +25,7 @@ everything <- function(text, data, call = sem, ...) {
        scaled = as.list(fitMeasures(other(estimator = "MLR", ...), c("chisq.scaled", "chisq.scaling.factor"))),
        satorra = as.list(fitMeasures(other(estimator = "MLM", ...), c("chisq.scaled", "chisq.scaling.factor"))),
        r2 = as.list(lavInspect(fit, "rsquare")),
-       indices = head(indices[, c("lhs", "op", "rhs", "mi", "epc")], 15),
+       indices = indices[indices$mi > 0.01, c("lhs", "op", "rhs", "mi", "epc")],
        scores = list(regression = head(lavPredict(fit, method = "regression"), 3),
                      bartlett = head(lavPredict(fit, method = "Bartlett"), 3)))
 }

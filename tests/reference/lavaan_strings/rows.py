@@ -68,6 +68,22 @@ def panel(rng: np.random.Generator, n: int = 250) -> dict[str, np.ndarray]:
     return columns
 
 
+def sites(rng: np.random.Generator, n: int = 390) -> dict[str, np.ndarray]:
+    """Items of two factors, a score on four occasions and a grade at three sites, which differ a little."""
+    site = rng.integers(1, 4, n)
+    site[:3] = (2, 3, 1)  # groups are in the order of their first rows
+    columns = {"site": site}
+    verbal = 0.3 * (site == 3) + (0.8 + 0.2 * site) * rng.normal(size=n)
+    maths = 0.5 * verbal + 0.8 * rng.normal(size=n)
+    for name, factor, loadings in (("v", verbal, (1.0, 0.9, 1.1)), ("m", maths, (1.0, 1.2, 0.8))):
+        for k, loading in enumerate(loadings, 1):
+            columns[f"{name}{k}"] = 1.0 + 0.4 * k + loading * factor + 0.7 * rng.normal(size=n)
+    level, slope = 1.0 + 0.9 * rng.normal(size=n), 0.5 + 0.1 * site + 0.5 * rng.normal(size=n)
+    for k in range(4):
+        columns[f"t{k + 1}"] = level + k * slope + 0.6 * rng.normal(size=n)
+    return {**columns, "grade": 0.2 * site * verbal + 0.3 * maths + rng.normal(size=n)}
+
+
 def write(name: str, columns: dict[str, np.ndarray], *, holes: np.ndarray | None = None) -> None:
     """A file of comma-separated values, three digits after the point; holes are empty."""
     table = np.column_stack(list(columns.values()))
@@ -88,6 +104,11 @@ def main() -> None:
         name: pupils[name] for name in ("age", "home", "grade")
     }
     write("holes", kept, holes=rng.random((len(pupils["age"]), len(kept))) < 0.12)
+    there = sites(np.random.default_rng(24))
+    write("sites", there)
+    missing = rng.random((len(there["site"]), len(there))) < 0.1
+    missing[:, 0] = False
+    write("sites_holes", there, holes=missing)
 
 
 if __name__ == "__main__":

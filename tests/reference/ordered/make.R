@@ -16,12 +16,17 @@ correlations <- function(data, ordered) {
     lines <- c(lines, paste0('["', names[i], '", "', names[j], '", ', number(R[i, j]), ']'))
   paste0("[", paste(lines, collapse = ",\n    "), "]")
 }
+MEASURES <- c("chisq", "df", "pvalue", "chisq.scaled", "pvalue.scaled", "baseline.chisq", "baseline.df",
+  "baseline.chisq.scaled", "cfi", "tli", "cfi.scaled", "tli.scaled", "rmsea", "rmsea.scaled", "rmsea.ci.lower.scaled",
+  "rmsea.ci.upper.scaled", "srmr")
+measures <- function(fit) paste0("{", paste0('"', MEASURES, '": ', number(unclass(fitMeasures(fit, MEASURES))),
+  collapse = ",\n    "), "}")
 case <- function(name, ordered, model, file = name) {
   data <- read.csv(paste0(file, ".csv"))
   fit <- sem(model, data = data, ordered = ordered, parameterization = "theta", conditional.x = FALSE, fixed.x = FALSE)
   paste0('"', name, '": {', field("correlations", correlations(data, ordered)), ",\n  ",
          field("parameters", table_of(fit)), ",\n  ",
-         field("chisq", number(fitMeasures(fit, "chisq"))), "}")
+         field("measures", measures(fit)), "}")
 }
 cases <- c(
   case("items", paste0("q", 1:4), "q1 ~~ q2 + q3 + q4\n q2 ~~ q3 + q4\n q3 ~~ q4"),

@@ -13,7 +13,7 @@ import numpy as np
 from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.estimation.dwls import Weighted, weighted_of
-from halftrek.inference.checks.measures import Measures, measures
+from halftrek.inference.checks.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
 from halftrek.inference.checks.robust_fit import without_likelihood
 from halftrek.inference.how import How
 from halftrek.inference.information.behind.layer import LAYER
@@ -76,7 +76,7 @@ def dwls_parameters(fit: Fitted, how: How) -> ParameterRows:
 
 @dataclass(frozen=True)
 class WeightedTest:
-    """The weighted sum of squares times n, scaled and shifted to a chi-square."""
+    """The weighted sum of squares times n - 1, and the same scaled and shifted to a chi-square."""
 
     chi2: float
     df: int
@@ -87,33 +87,65 @@ class WeightedTest:
 @kept
 def dwls_test(fit: Fitted) -> WeightedTest:
     """The test of fit."""
-    found = weighted_of(fit)
-    p = len(fit.graph)
+    found, p = weighted_of(fit), len(fit.graph)
     i, j = np.triu_indices(p)
     gap = (fit.moments.cov - fit.model.cov[:p, :p])[i, j]
-    chi2 = fit.n * float(found.weights @ gap**2)
-    total, _ = over_units(fit, [_forms(fit, np.eye(len(i)), np.zeros((len(i), p)))], products, added)
-    spread = total / fit.n
     W = np.diag(found.weights)
-    U = W - W @ found.slopes.T @ found.inverse @ found.slopes @ W
     rank = int(np.linalg.matrix_rank(found.slopes @ np.sqrt(W), tol=1e-9))
-    df, both = len(i) - rank, U @ spread
+    U = W - W @ found.slopes.T @ found.inverse @ found.slopes @ W
+    return _shifted(fit.n * float(found.weights @ gap**2), len(i) - rank, U @ _spread(fit))
+
+
+@kept
+def dwls_baseline(fit: Fitted) -> WeightedTest:
+    """The same of the model in which nothing covaries but causes that have no cause, where the graph lets them."""
+    found, p, causes = weighted_of(fit), len(fit.graph), {u for u, _ in fit.graph.directed}
+    i, j = np.triu_indices(p)
+    names = fit.moments.names
+    arcs = {frozenset(arc) for arc in fit.graph.bidirected}
+    roots = {v for v in names if v in causes and not fit.graph.parents(v)}
+    free = [
+        {names[a], names[b]} <= roots and frozenset((names[a], names[b])) in arcs for a, b in zip(i, j, strict=True)
+    ]
+    weights = np.where((i == j) | np.array(free), 0.0, found.weights)
+    chi2 = fit.n * float(weights @ fit.moments.cov[i, j] ** 2)
+    return _shifted(chi2, int((weights > 0.0).sum()), weights[:, None] * _spread(fit))
+
+
+@kept
+def _spread(fit: Fitted) -> Floats:
+    """How what rows add to the covariances varies together."""
+    size = len(fit.graph) * (len(fit.graph) + 1) // 2
+    total, _ = over_units(fit, [_forms(fit, np.eye(size), np.zeros((size, len(fit.graph))))], products, added)
+    return np.asarray(total / fit.n)
+
+
+def _shifted(chi2: float, df: int, both: Floats) -> WeightedTest:
+    """With the mean and the variance of a chi-square; ``both`` has the weights of the mixture as its eigenvalues."""
     if df <= 0:
         return WeightedTest(chi2, 0, chi2, None)
     first, second = float(np.trace(both)), float(np.trace(both @ both))
-    scaled = chi2 * np.sqrt(df / second) + df - np.sqrt(df * first**2 / second)
-    from scipy.special import gammaincc
-
-    return WeightedTest(chi2, df, float(scaled), float(gammaincc(df / 2.0, max(float(scaled), 0.0) / 2.0)))
+    scaled = float(chi2 * np.sqrt(df / second) + df - np.sqrt(df * first**2 / second))
+    return WeightedTest(chi2, df, scaled, tail(max(scaled, 0.0), df))
 
 
 def dwls_measures(fit: Fitted) -> Measures:
-    """The test in the place of the likelihood ratio; what rests on a likelihood is nan."""
-    found, none = dwls_test(fit), float("nan")
-    rmsea = float(np.sqrt(max(0.0, (found.scaled - found.df) / (max(found.df, 1) * fit.n))))
+    """The test in the place of the likelihood ratio, and indices from it as lavaan's scaled ones: n - 1 counts.
+
+    What rests on a likelihood is nan.
+    """
+    found, base, n = dwls_test(fit), dwls_baseline(fit), fit.n - 1.0
+    p, scale = len(fit.graph), fit.moments.layer.scale if fit.moments.layer else np.ones(len(fit.graph))
+    apart = np.tril((fit.moments.cov - fit.model.cov[:p, :p]) / np.outer(scale, scale), -1)
+    srmr = float(np.sqrt((apart**2).sum() / (p * (p + 1) / 2)))  # lavaan counts variances, which are met
+    low, high = rmsea_range(max(found.scaled, 0.0), found.df, n)
     return replace(
-        without_likelihood(measures(fit)), chi2=found.scaled, df=found.df, pvalue=found.pvalue, baseline_chi2=none,
-        cfi=none, tli=none, rmsea=rmsea, rmsea_low=none, rmsea_high=none,
+        without_likelihood(measures(fit)), chi2=found.scaled, df=found.df, pvalue=found.pvalue,
+        baseline_chi2=base.scaled, baseline_df=base.df,
+        cfi=cfi_of(found.scaled, found.df, base.scaled, base.df),
+        tli=tli_of(found.scaled, found.df, base.scaled, base.df),
+        rmsea=float(np.sqrt(max(0.0, (found.scaled - found.df) / (max(found.df, 1) * n)))),
+        rmsea_low=low, rmsea_high=high, srmr=srmr, srmr_no_mean=srmr,
     )  # fmt: skip
 
 

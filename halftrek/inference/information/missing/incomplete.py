@@ -127,7 +127,8 @@ def information_at(space: Space, patterns: Patterns, theta: Floats, kind: Kind) 
 
 def _free_means(space: Space) -> bool:
     """Whether every variable has an intercept of its own, so that any means are possible."""
-    return len(np.unique(space.mu_at[:, 0])) == len(np.unique(space.mu_at[:, 2])) == len(space.names)
+    own = len(np.unique(space.mu_at[:, 0])) == len(np.unique(space.mu_at[:, 2])) == len(space.names)
+    return own and not space.elsewhere
 
 
 def _about_means(space: Space, patterns: Patterns, theta: Floats, mean: Floats, kind: Kind) -> PatternInformation:
@@ -165,15 +166,18 @@ def _as_written(space: Space, patterns: Patterns, theta: Floats, kind: Kind) -> 
     kinds: tuple[Kind, ...] = ("expected",) if kind == "expected" else ("expected", "observed")
     found = informations(space, patterns, point, kinds)
     expected, matrix = found[0] / patterns.total, found[-1] / patterns.total
+    return PatternInformation(space, theta, matrix, *directions(expected))
+
+
+def directions(expected: Floats) -> tuple[Floats, Floats]:
+    """Directions of the parameters of which data say something, and the others, both as columns."""
     scale = np.sqrt(np.maximum(np.diag(expected), 1e-300))
     whole = expected / np.outer(scale, scale)
     if _all_determined(whole):
-        return PatternInformation(space, theta, matrix, np.diag(1.0 / scale), np.zeros((space.size, 0)))
+        return np.diag(1.0 / scale), np.zeros((len(scale), 0))
     values, vectors = np.linalg.eigh(whole)
     informative = values > FLAT * max(float(values[-1]), 1e-300) if len(values) else values > 0.0
-    return PatternInformation(
-        space, theta, matrix, vectors[:, informative] / scale[:, None], vectors[:, ~informative] / scale[:, None]
-    )
+    return vectors[:, informative] / scale[:, None], vectors[:, ~informative] / scale[:, None]
 
 
 def _all_determined(matrix: Floats) -> bool:

@@ -18,10 +18,15 @@ FINER = 9  # values between two that a pole lies between
 
 @dataclass(frozen=True)
 class Crossing:
-    """The value of an edge at which an answer is the target, and the same without units (see ``Points.shares``)."""
+    """The value of an edge at which an answer is the target, and the same without units (see ``Family.shares``)."""
 
     value: float
     share: float
+
+    @property
+    def size(self) -> float:
+        """By which the nearest is chosen."""
+        return abs(self.value if np.isnan(self.share) else self.share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +45,8 @@ class Scan:
 
 def scanned(family: Family) -> Scan:
     """Values to both sides of zero, more of them around poles."""
-    if not family.direct:
-        ratios = np.array(RATIOS[1::COARSE])
+    if not family.by_share:
+        ratios = np.array(RATIOS if family.direct else RATIOS[1::COARSE])
         return _scan(family, np.concatenate([-ratios[::-1], [0.0], ratios]) * reach_of(family))
     ratios = np.array(RATIOS)
     if family.edges[0].kind == "<->":
@@ -75,7 +80,7 @@ def crossings(family: Family, target: float) -> list[Crossing]:
     bracket = Bracket(scan.along[low], scan.along[low + 1], off[low], off[low + 1], near)
 
     def step(_at: Ints, values: Floats, near: Floats) -> tuple[Floats, Floats]:
-        points = family.near(values[:, None], near) if family.direct else family.at(values[:, None])
+        points = family.near(values[:, None], near) if family.by_share else family.at(values[:, None])
         return near if points.solutions is None else points.solutions, points.answers(family.query)
 
     root, _ = narrowed(bracket, step, target)
@@ -83,10 +88,10 @@ def crossings(family: Family, target: float) -> list[Crossing]:
     if not len(found):
         return []
     points = _scan(family, found).points
-    pairs = zip(points.values(family.edges)[:, 0], points.shares(family.edges)[:, 0], strict=True)
-    return sorted((Crossing(float(v), float(s)) for v, s in pairs), key=lambda c: abs(c.share))
+    pairs = zip(points.values(family.edges)[:, 0], family.shares(points)[:, 0], strict=True)
+    return sorted((Crossing(float(v), float(s)) for v, s in pairs), key=lambda c: c.size)
 
 
 def _scan(family: Family, along: Floats) -> Scan:
-    points = family.at_shares(along[:, None]) if family.direct else family.at(along[:, None])
+    points = family.at_shares(along[:, None]) if family.by_share else family.at(along[:, None])
     return Scan(along, points, points.answers(family.query))

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from halftrek import identification
-from halftrek.bottom.arrays import Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.errors import InputError, NotIdentifiedError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import refit
@@ -19,13 +19,21 @@ from halftrek.inference import How
 from halftrek.partial.varied.engine.edges import held, plain, relaxed
 from halftrek.partial.varied.engine.equations import Equations, Scale, make_equations, start_of
 from halftrek.partial.varied.engine.points import Points, points_of, stacked
-from halftrek.partial.varied.engine.walk import free_given_covariance, orientation, settled, undetermined, walk
+from halftrek.partial.varied.engine.walk import (
+    free_given_covariance,
+    orientation,
+    others,
+    settled,
+    undetermined,
+    walk,
+)
 from halftrek.queries import Query, check_query, evaluate
 from halftrek.queries.evaluate import values_of
 from halftrek.results.given.reading import asked_of
 from halftrek.trust.judge import SURE, Judged, judge_line, rests_of
 from halftrek.trust.strength import weakest_step
 
+HANGS = 1e-5  # share by which what data tell may differ between models of one covariance
 UNTRIED = 0.1234567  # a value of no meaning, at which it is decided whether holding the edge gives an answer
 
 
@@ -64,6 +72,34 @@ class Family:
     def direct(self) -> bool:
         """True if data leave the edges free: their values can be changed and the fitted covariance stays."""
         return not self.fitted.options.intercepts and free_given_covariance(self.equations, self.start)
+
+    @cached_property
+    def without_share(self) -> Flags:
+        """For each edge, True if its values have no correlation that data tell.
+
+        Those are arcs one end of which has an error variance that other models of the same covariance have not.
+        """
+        here, value = self.start[None], self.equations.at(self.start[None])[2]
+        there = next(others(self.equations, self.start, value), None)
+        moved = np.zeros(len(self.equations.sigma), dtype=bool)
+        if there is not None:
+            moved = ~np.isclose(self._noise(there)[0], self._noise(here)[0], rtol=HANGS, atol=0.0)
+        return np.array([e.kind == "<->" and bool(moved[i] or moved[j])
+                         for e, (_, i, j) in zip(self.edges, self.equations.varied, strict=True)])  # fmt: skip
+
+    def _noise(self, z: Floats) -> Floats:
+        """Error variances, one line for each solution."""
+        T, C = self.equations.T.put(self.equations.T0, z), self.equations.C.put(self.equations.C0, z)
+        return np.diagonal(self.equations.errors(T, C)[0], axis1=1, axis2=2)
+
+    @property
+    def by_share(self) -> bool:
+        """True if correlations, and weights in standard deviations, can be given, and the fitted covariance stays."""
+        return self.direct and not self.without_share.any()
+
+    def shares(self, points: Points) -> Floats:
+        """Those of models, one column for each edge; nan where data tell none."""
+        return np.where(self.without_share, np.nan, points.shares(self.edges))
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -122,7 +158,7 @@ class Family:
         return self.equations.on(*scales)
 
     def at_shares(self, shares: Floats) -> Points:
-        """The models with these correlations of errors, and weights in standard deviations; only where ``direct``."""
+        """The models with these correlations of errors, and weights in standard deviations; only where ``by_share``."""
         solutions = walk(self._in_shares, self.start, shares)
         return points_of(self._in_shares, solutions, self.fitted, self.graph)
 

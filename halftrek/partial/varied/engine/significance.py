@@ -17,12 +17,13 @@ FARTHEST = 0.95  # correlation of errors, or weight in standard deviations, up t
 
 def where_lost(family: Family, target: float, above: bool, how: How, nearest: Crossing | None) -> Crossing | None:
     """The nearest such value; None if there is none before the answer is the target, or within reach."""
-    most = FARTHEST if nearest is None else abs(nearest.share)
-    if not family.direct:
-        most = most * reach_of(family) if nearest is None else abs(nearest.value)
+    if family.by_share:
+        most = FARTHEST if nearest is None else abs(nearest.share)
+    else:
+        most = FARTHEST * reach_of(family) if nearest is None else abs(nearest.value)
     ratios = np.linspace(0.0, 1.0, STEPS + 1)[1:] * most
     found = [_side(family, target, above, how, side * ratios) for side in (1.0, -1.0)]
-    return min((one for one in found if one is not None), key=lambda c: abs(c.share), default=None)
+    return min((one for one in found if one is not None), key=lambda c: c.size, default=None)
 
 
 def _side(family: Family, target: float, above: bool, how: How, along: Floats) -> Crossing | None:
@@ -53,11 +54,11 @@ def _between(
     if np.isnan(root[0]):
         return None
     points = _points(family, root)
-    return Crossing(float(points.values(family.edges)[0, 0]), float(points.shares(family.edges)[0, 0]))
+    return Crossing(float(points.values(family.edges)[0, 0]), float(family.shares(points)[0, 0]))
 
 
 def _points(family: Family, along: Floats) -> Points:
-    return family.at_shares(along[:, None]) if family.direct else family.at(along[:, None])
+    return family.at_shares(along[:, None]) if family.by_share else family.at(along[:, None])
 
 
 def _margin(family: Family, points: Points, at: int, target: float, above: bool, how: How) -> float:

@@ -22,7 +22,7 @@ from halftrek.partial.varied.engine.edges import plain
 from halftrek.partial.varied.engine.equations import Equations, make_equations, start_of
 from halftrek.partial.varied.engine.orders import graphs_of
 from halftrek.partial.varied.engine.points import points_of
-from halftrek.partial.varied.engine.walk import RANK, settled, undetermined
+from halftrek.partial.varied.engine.walk import others, settled, undetermined
 from halftrek.queries import Query
 
 RATIOS = (0.02, 0.08, 0.16, 0.26, 0.38, 0.52, 0.7, 0.95, 1.3, 1.8, 2.6, 4.0, 7.0)  # k: correlations k / sqrt(1 + k²)
@@ -60,13 +60,7 @@ def elsewhere(fitted: Fitted) -> Fitted | None:
     walks = _Walks.of(fitted)
     if not walks.flat:
         return None
-    slopes = walks.equations.at(walks.start[None])[1][0]
-    _, values, rows = np.linalg.svd(slopes)
-    padded = np.concatenate([values, np.zeros(len(rows) - len(values))])
-    loose = rows[padded**2 <= RANK * max(float(padded.max(initial=0.0)) ** 2, 1e-300)]
-    for step in (0.3, 0.1, 0.03):
-        away = walks.start + step * np.cos(1.0 + np.arange(len(loose))) @ loose
-        there = settled(walks.equations, away[None], np.zeros((1, 0)), flat=True)
+    for there in others(walks.equations, walks.start, np.zeros((1, 0))):
         points = points_of(walks.equations, there, fitted, walks.graph)
         if points.there[0]:
             return replace(fitted, graph=walks.graph, model=points.model(0, walks.graph))

@@ -6,6 +6,8 @@ back to the real line beyond them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from halftrek.bottom.arrays import Array, Floats
@@ -93,6 +95,18 @@ def undetermined(equations: Equations, start: Floats) -> bool:
     _, slopes, _, along = equations.at(start[None])
     values = np.linalg.svd(np.concatenate([slopes[0], along[0]]), compute_uv=False)
     return len(values) < equations.size or bool(values[-1] ** 2 <= RANK * values[0] ** 2)
+
+
+def others(equations: Equations, start: Floats, targets: Floats) -> Iterator[Floats]:
+    """Other unknowns with the same values of the varied edges, nearer and nearer; none if these determine them."""
+    _, slopes, _, along = equations.at(start[None])
+    shares, directions = np.linalg.eigh(_row_space(np.concatenate([slopes[0], along[0]])))
+    free = directions[:, shares < 0.5].T
+    for step in (0.3, 0.1, 0.03) if len(free) else ():
+        away = start + step * np.cos(1.0 + np.arange(len(free))) @ free
+        there = settled(equations, away[None], targets, flat=True)
+        if np.isfinite(there).all():
+            yield there
 
 
 def _row_space(slopes: Floats) -> Floats:

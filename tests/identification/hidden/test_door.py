@@ -63,14 +63,6 @@ def test_verdicts(text: str, question: str, wanted: str) -> None:
     assert status(text, question) == wanted
 
 
-def test_crossed_loadings_are_locally_identified() -> None:
-    text = "latent F, G; F <-> G; F -> {a, c, d, e, f}; G -> {b, c, d, e, f}; F -> a [1]; G -> b [1]"
-    found = identify(parse_graph(text), parse_query("F ~> d"))
-    assert found.status == "locally identified"
-    assert not found.identified
-    assert "locally identified" in found.explain()
-
-
 def test_a_refusal_has_two_models_that_agree() -> None:
     graph = parse_graph("latent F; F -> {a, b}; F -> a [1]; variance F")
     found = identify(graph, parse_query("F ~> b"))

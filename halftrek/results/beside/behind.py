@@ -1,0 +1,55 @@
+"""Units where normal variables are behind columns: what is expected of them on the scale of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from halftrek.bottom.arrays import Floats
+from halftrek.bottom.choices import Unidentified
+from halftrek.bottom.frames import Frame
+from halftrek.data.sources.tables import Table, table_like
+from halftrek.errors import QueryError
+from halftrek.estimation import Fitted
+from halftrek.inference import How
+from halftrek.inference.tables.layer_units import layer_units
+from halftrek.notes import in_short, note
+from halftrek.queries import Distribution, Query, Statistic
+from halftrek.results.answering import verdict_of
+from halftrek.trust import table_how, unit_notes
+
+
+def layer_table(
+    fitted: Fitted,
+    rows: object,
+    table: Table,
+    held: Mapping[str, Floats],
+    outcomes: Sequence[str],
+    wanted: How,
+    unidentified: Unidentified,
+) -> Frame:
+    """A table with a line for each row, in the library of the rows."""
+    layer = fitted.moments.layer
+    assert layer is not None  # asked for only where kinds of columns were given
+    found = layer_units(
+        fitted, table, held, outcomes, table_how(fitted, wanted), decide=partial(verdict_of, fitted.graph),
+        unidentified=unidentified,
+    )  # fmt: skip
+    own = [v for v in table.names if v in outcomes and (m := layer.margin(v)) is not None and m.cut]
+    kinked = [note("kinked behind")] if own and held else []
+    said = in_short([*unit_notes(fitted, held, outcomes, wanted), *kinked])
+    return table_like(rows, {**found, "note": [said] * len(table.values)} if said else found)
+
+
+def on_the_scale(fitted: Fitted, question: Distribution) -> Query:
+    """The question about one unit: about the mean where an outcome is in categories or ranked."""
+    layer = fitted.moments.layer
+    names = [v.variable for of in question.of for _, v in of.parts]
+    if layer is None or all(layer.margin(v) is None for v in names):
+        return question
+    if len(names) > 1:
+        raise QueryError(
+            f"{', '.join(names)}: where columns are ordered or ranked, one unit has one outcome at a time; name one of "
+            f"them"
+        )
+    return Statistic("E", question.of, question.case)

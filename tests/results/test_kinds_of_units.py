@@ -1,0 +1,151 @@
+"""Tables of units where columns are ordered or ranked: beside single questions, and beside the model that made them."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+import halftrek as ht
+from halftrek.errors import InputError, QueryError
+from tests.results.test_column_kinds import FRONT_DOOR, KINDS, front_door
+
+CUTS = np.array([-1.0, -0.3, 0.3, 1.0])
+
+
+def scale(n: int, seed: int = 0) -> pd.DataFrame:
+    """A mediator on a scale of five points, a yes/no outcome, a skewed bystander."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    m = 0.7 * x + 0.7 * rng.normal(size=n)
+    y = 0.6 * m + 0.4 * x + 0.6 * rng.normal(size=n)
+    w = np.exp(0.5 * x + rng.normal(size=n))
+    return pd.DataFrame({"x": x, "m": np.digitize(m, CUTS), "y": (y > 0.5) * 1.0, "w": w})
+
+
+GRAPH, OWN = "x -> m -> y; x -> y; x -> w", {"m": "behind", "y": "ordered", "w": "ranked"}
+
+
+def five_points(n: int, seed: int = 0) -> ht.Fit:
+    kinds: Any = OWN
+    return ht.fit(GRAPH, scale(n, seed), kinds=kinds)
+
+
+def test_a_table_says_what_single_questions_say() -> None:
+    rows = front_door(800)
+    fit, some = ht.fit(FRONT_DOOR, rows, kinds=KINDS), rows.head(3)
+    asked: dict[str, tuple[Any, str]] = {
+        "values": (fit.predict(some, "y"), "E[y | x={x!r}, m={m!r}]"),
+        "a box": (fit.predict(some[["m", "y"]], "x"), "E[x | m={m!r}, y={y!r}]"),
+        "done": (fit.predict(some[["x"]], "y", do={"m": 2.0}), "E[y_{{m=2}} | x={x!r}]"),
+        "in a box": (fit.counterfactual(some, do={"x": 1.0}, outcome="y"), "E[y_{{x=1}} | x={x!r}, m={m!r}, y={y!r}]"),
+    }
+    for name, (table, question) in asked.items():
+        for i in range(3):
+            unit = {v: float(some[v].iloc[i]) for v in some}
+            alone = fit.query(question.format(**unit))
+            line = table.iloc[i]
+            outcome = table.columns[0]
+            assert line[outcome] == pytest.approx(alone.value, abs=1e-9), name
+            assert line["se"] == pytest.approx(alone.se, rel=1e-4), name
+            assert (line["ci_low"], line["ci_high"]) == pytest.approx(alone.interval, abs=1e-5), name
+
+
+def test_predictions_are_those_of_the_model_that_made_the_rows() -> None:
+    fit = five_points(40_000)
+    units = pd.DataFrame({"x": [0.0, 0.5, -1.0], "m": [2.0, 3.0, 1.0], "w": [1.0, 2.0, 0.5]})
+    found = fit.predict(units, "y")
+    for i, (x, m, _) in enumerate(units.to_numpy()):
+        low, high = (np.array([-np.inf, *CUTS, np.inf])[int(m) + k] for k in (0, 1))
+        density = lambda at, x=x: norm.pdf((at - 0.7 * x) / 0.7) / 0.7  # noqa: E731
+        risk = lambda at, x=x: norm.sf((0.5 - 0.6 * at - 0.4 * x) / 0.6) * norm.pdf((at - 0.7 * x) / 0.7) / 0.7  # noqa: E731
+        truth = quad(risk, low, high)[0] / quad(density, low, high)[0]
+        assert abs(found["y"][i] - truth) < 4.0 * found["se"][i]
+        assert found["se"][i] < 0.01
+    scores = fit.predict(units[["x", "w"]], "m")
+    shares = scores.filter(regex="^P").to_numpy()
+    for i, x in enumerate(units["x"]):
+        below = np.concatenate([[0.0], norm.cdf((CUTS - 0.7 * x) / 0.7), [1.0]])
+        np.testing.assert_allclose(shares[i], np.diff(below), atol=0.012)
+    np.testing.assert_allclose(shares @ np.arange(5), scores["m"], atol=1e-12)
+    wages = fit.predict(units[["x", "m"]].assign(y=1.0), "w")
+    np.testing.assert_allclose(wages["w"], np.exp(0.5 * units["x"] + 0.5), rtol=0.04)
+
+
+def test_many_ranks_in_bins_are_next_to_the_ranks_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    import halftrek.queries.observed.units as room
+
+    fit, units = five_points(900), pd.DataFrame({"x": [0.4, -1.0], "m": [2.0, 0.0]})
+    binned = fit.predict(units, "w")
+    monkeypatch.setattr(room, "FEW", 10_000)
+    whole = fit.predict(units, "w")
+    for column in ("w", "noise_sd", "se"):
+        np.testing.assert_allclose(binned[column], whole[column], rtol=1e-3)
+
+
+def test_errors_are_those_of_many_samples() -> None:
+    units = pd.DataFrame({"x": [0.5, 0.5], "m": [3.0, np.nan], "y": [0.0, 1.0]})
+    each = [five_points(500, seed).counterfactual(units, do={"x": 1.0}, outcome="y") for seed in range(40)]
+    values, errors = (np.array([one[name] for one in each]) for name in ("y", "se"))
+    assert values[:, 0].std(ddof=1) == pytest.approx(errors[:, 0].mean(), rel=0.35)
+    np.testing.assert_allclose(values[:, 1], 1.0, atol=1e-9)  # who was ill at less stays ill
+    wages = [five_points(500, seed).predict(units[["x", "m"]], "w") for seed in range(40)]
+    spread, said = np.std([one["w"] for one in wages], axis=0, ddof=1), np.mean([one["se"] for one in wages], axis=0)
+    np.testing.assert_allclose(spread, said, rtol=0.4)
+
+
+def test_a_ranked_outcome_that_was_seen_is_moved_along_its_ranks() -> None:
+    rows = front_door(20_000)
+    fit, some = ht.fit(FRONT_DOOR, rows, kinds=KINDS), rows.iloc[:5]
+    found = fit.counterfactual(some, do={"x": 1.0}, outcome="m")
+    truth = some["m"] * np.exp(0.7 * (1.0 - some["x"]))
+    np.testing.assert_allclose(found["m"], truth, rtol=0.08)
+    assert (found["noise_sd"] == 0.0).all()
+    assert (np.abs(found["m"] - truth) < 5.0 * found["se"]).all()
+    with pytest.raises(QueryError, match="would have a value of m beyond all that were seen"):
+        fit.counterfactual(some, do={"x": 30.0}, outcome="m")
+    assert fit.counterfactual(some, do={"x": 30.0}, outcome="m", unidentified="nan")["m"].isna().all()
+
+
+def test_texts_and_one_unit() -> None:
+    rows = scale(600)
+    levels = ["never", "seldom", "sometimes", "often", "always"]
+    rows["m"] = np.array(levels)[rows["m"]]
+    kinds: Any = {"m": {"behind": levels}, "y": "ordered"}
+    fit = ht.fit("x -> m -> y; x -> y", rows, kinds=kinds)
+    found = fit.predict(rows[["x", "m"]].head(2), "y")
+    one = fit.counterfactual({"x": 0.1, "m": "often", "y": 0}, do={"x": 1.0}, outcome="y")
+    table = fit.counterfactual(pd.DataFrame({"x": [0.1], "m": ["often"], "y": [0]}), do={"x": 1.0}, outcome="y")
+    assert one.value == pytest.approx(table["y"][0], abs=1e-4)
+    assert found["y"].between(0.0, 1.0).all()
+    site = ht.fit("x -> m -> y; x -> y", rows.assign(s=np.arange(600) % 2), kinds=kinds, by="s")[0]
+    assert site.predict(rows[["x", "m"]].head(2), "y")["y"].between(0.0, 1.0).all()
+
+
+def test_what_cannot_be_answered_says_which_row() -> None:
+    fit, units = five_points(300), pd.DataFrame({"x": [0.0, 0.0], "m": [2.0, 2.0], "w": [1.0, 1.0]})
+    with pytest.raises(QueryError, match="row 1: m=7, and m has the values 0, 1, 2, 3, 4"):
+        fit.predict(units.assign(m=[1.0, 7.0]), "y")
+    with pytest.raises(QueryError, match="row 1: w=1000, and w is ranked and was seen from"):
+        fit.predict(units.assign(w=[1.0, 1000.0]), "y")
+    assert fit.predict(units.assign(w=[1.0, 1000.0]), "y", unidentified="nan")["y"].isna().tolist() == [False, True]
+    with pytest.raises(QueryError, match="m is a cut of a continuous variable"):
+        fit.predict(units[["x"]], "y", do={"m": 1.0})
+    with pytest.raises(InputError, match='interval="bootstrap" is not known for tables of units'):
+        fit.predict(units, "y", interval="bootstrap")
+    with pytest.raises(QueryError, match="one outcome at a time"):
+        fit.counterfactual({"x": 0.0}, do={"x": 1.0}, outcome=["y", "w"])
+
+
+def test_more_categories_than_can_be_integrated_over_are_refused_by_name() -> None:
+    rng = np.random.default_rng(1)
+    f = rng.normal(size=400)
+    items: Any = {f"i{k}": (f + rng.normal(size=400) > 0.0) * 1.0 for k in range(5)}
+    graph = "i0 <-> i1; i1 <-> i2; i2 <-> i3; i3 <-> i4; i0 <-> i2; i4 -> y"
+    kinds: Any = {**dict.fromkeys(items, "ordered"), "i4": "behind"}
+    fit = ht.fit(graph, pd.DataFrame({**items, "y": f}), kinds=kinds)
+    with pytest.raises(QueryError, match=r"5 columns in categories were seen .* more than the 4"):
+        fit.predict(pd.DataFrame(items).head(2), "y")
+    assert fit.predict(pd.DataFrame(items).head(2), "y", given=["i3", "i4"])["y"].notna().all()
