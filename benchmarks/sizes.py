@@ -34,12 +34,12 @@ True models, rejected at the 5 % level: in how many samples of 100? `python -m b
 
 How to read it: a check that does what it says has 5, or less where it corrects for several tests (`tests()`,
 `contradictions`, by Holm). Two Monte Carlo standard errors are about 3 points (250 samples). **Bold**: more than 5 by
-three such errors. *plain* takes rows for independent and normal; *robust* is from the spread over independent units,
+three such errors. *plain* treats rows as independent and normal; *robust* is from the spread over independent units,
 which is the default where rows are in clusters, and `robust=True` elsewhere; *scaled* is the usual scaled test (Yuan
 and Bentler, as `estimator = "MLR"` has it), for comparison. In the clusters half of every error's variance is common
 to a cluster.
 
-- Rows in clusters: checks that take rows for independent reject most true models. Those by cluster hold, with eight
+- Rows in clusters: checks that treat rows as independent reject most true models. Those by cluster hold, with eight
   clusters still nearly. The scaled test does not correct for few clusters.
 - Heavy tails (multivariate t with five degrees of freedom): plain tests of independences and of the whole reject three
   to eight times as often as they say.

@@ -32,7 +32,7 @@ ErrorKind = Literal["uncorrelated", "independent"]
 Beyond = Literal["correlation", "linearity"]
 Scope = Literal["linear", "nonparametric", "non-normal"]
 Syntax = Literal["arrows", "lavaan", "dagitty", "dot"]
-AnySyntax = Literal["auto", "arrows", "lavaan", "dagitty", "dot"]
+AnySyntax = Literal["auto", Syntax]
 LavaanFunction = Literal["sem", "cfa", "growth"]
 
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, get_args
 
-from halftrek.bottom.choices import Interval, LavaanFunction
+from halftrek.bottom.choices import Divisor, Ends, Interval, LavaanFunction, Method, Missing, Unidentified
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -57,11 +57,11 @@ def add_data(parser: argparse.ArgumentParser, words: Collection[str], *, option:
     group.add_argument("--n", type=float, metavar="ROWS", help="with --cov: the number of rows behind it")
     group.add_argument("--means", metavar="X=1,Y=2", help="with --cov: the means, if they are known")
     group.add_argument(
-        "--divisor", choices=("n", "n-1"), default="n", help="with --cov: what sums were divided by (default: n)"
+        "--divisor", choices=get_args(Divisor), default="n", help="with --cov: what sums were divided by (default: n)"
     )
     group.add_argument(
         "--missing",
-        choices=("fiml", "drop", "error"),
+        choices=get_args(Missing),
         default="fiml",
         help="rows with missing values: use what they have, leave them out, or refuse (default: fiml)",
     )
@@ -110,7 +110,7 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
     add_lavaan(parser)
     parser.add_argument(
         "--method",
-        choices=("em", "cgl-go"),
+        choices=get_args(Method),
         default="em",
         help="exact and fast, or the paper's Algorithm 1 (default: em)",
     )
@@ -127,9 +127,20 @@ def add_uncertainty(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--level", type=share, default=0.95, help="of the interval (default: 0.95)")
     group.add_argument("--replicates", type=whole(2), default=1000, help="of a bootstrap (default: 1000)")
     group.add_argument(
-        "--ends", choices=("percentile", "bca"), default="percentile", help="of a bootstrap (default: percentile)"
+        "--ends", choices=get_args(Ends), default="percentile", help="of a bootstrap (default: percentile)"
     )
     group.add_argument("--random-state", type=whole(0), default=0, metavar="SEED", help="of a bootstrap (default: 0)")
+
+
+def add_table(parser: argparse.ArgumentParser) -> None:
+    """Where a table with a line for each row goes, and what becomes of rows without an answer."""
+    parser.add_argument("--out", metavar="FILE", help="write the table to a .csv or .parquet file")
+    parser.add_argument(
+        "--unidentified",
+        choices=get_args(Unidentified),
+        default="raise",
+        help="rows without an answer: stop, or leave them empty (default: raise)",
+    )
 
 
 def add_files(parser: argparse.ArgumentParser, *, analysis: bool = True) -> None:

@@ -17,6 +17,7 @@ from halftrek.errors import UNSHOWN, OutputError, printable
 
 if TYPE_CHECKING:
     from halftrek.results.answers import Answer
+    from halftrek.upward import Faces
 
 _LEAST_WIDTH, _MOST_WIDTH = 40, 80
 _PLAIN = {
@@ -89,6 +90,14 @@ def _colours_wanted() -> bool:
 def show_whole(text: str) -> None:
     """Prints text that another program may read: as it is, or with escapes if it goes to a terminal."""
     print(printable(text) if sys.stdout.isatty() else text)
+
+
+def show_result(found: Faces, json: bool) -> None:
+    """Prints a result, as JSON if that was asked for."""
+    if json:
+        show_json(found.to_dict())
+    else:
+        show(found.summary())
 
 
 def show_json(record: Mapping[str, object]) -> None:

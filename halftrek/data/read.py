@@ -83,7 +83,7 @@ def read_moments(
     if missing not in ("error", "drop"):
         raise DataError(f'missing must be "error" or "drop", not {missing!r}')
     if isinstance(source, Patterns):
-        raise DataError("patterns of rows with holes are no moments; give them to ht.fit as they are")
+        raise DataError("these are patterns of missing values, not moments; give them to ht.fit as they are")
     given = one_kind(weights, sampling_weights)
     if isinstance(source, Moments):
         _refuse_for_moments(given, categories, "moments")
@@ -113,7 +113,7 @@ def read_patterns(
     categories: Mapping[str, object] | Categories | None = None,
     progress: Progress | None = None,
 ) -> Moments | Patterns:
-    """As :func:`read_moments`, but rows with holes are kept, by pattern of missingness; moments if there are none."""
+    """As :func:`read_moments`, but rows with missing values are kept, by pattern; moments if there are none."""
     given = one_kind(weights, sampling_weights)
     if isinstance(source, Moments | Patterns):
         _refuse_for_moments(given, categories, "moments" if isinstance(source, Moments) else "patterns")

@@ -138,8 +138,8 @@ DATA: dict[str, Words] = {
         "outside of {low:g} to {high:g}",
     ),
     "weights not counted": Words(
-        "the rows of this fit have sampling weights and are not at hand, so {what} takes them for equally telling and "
-        "may reject what is true: fit a table or a file, or save with save(path, rows=True)",
+        "the rows of this fit have sampling weights and are not at hand, so {what} treats them as equally informative "
+        "and may reject what is true: fit a table or a file, or save with save(path, rows=True)",
         "sampling weights ignored",
     ),
 }

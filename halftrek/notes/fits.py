@@ -136,18 +136,18 @@ FITS: dict[str, Words] = {
         level="aside",
     ),
     "clusters not counted": Words(
-        "this interval takes the rows for independent: {ask_robust} counts their clusters",
+        "this interval treats the rows as independent: {ask_robust} counts their clusters",
         "clusters not counted",
         level="doubt",
     ),
     # checks of a graph
     "clusters not saved": Words(
-        "the rows of this fit were in clusters and were not saved with it, so {what} takes rows for independent and "
+        "the rows of this fit were in clusters and were not saved with it, so {what} treats rows as independent and "
         "may reject what is true: fit again, or save with save(path, rows=True)",
         "clusters not counted",
     ),
     "criteria of clusters": Words(
-        "AIC, BIC and weights take rows for independent, and these are in clusters: they favour the larger model; the "
+        "AIC, BIC and weights treat rows as independent, and these are in clusters: they favour the larger model; the "
         "tests count clusters",
         "AIC and BIC do not count clusters",
     ),

@@ -54,7 +54,7 @@ INTERVALS: dict[str, Words] = {
         "note",
     ),
     "instruments without rows": Words(
-        "the fit has no rows, so that the effective F takes errors for equally spread and independent, and is the "
+        "the fit has no rows, so that the effective F treats errors as independent and equally spread, and is the "
         "first-stage F; fit a table or a file for the robust one",
         level="note",
     ),
@@ -126,8 +126,8 @@ INTERVALS: dict[str, Words] = {
         level="doubt",
     ),
     "kinked behind": Words(
-        "a category in one world is told by one in another, so that the answer has no slope where an effect is about "
-        'zero: the interval may be too narrow; interval="bootstrap" does without',
+        "the question asks for a category in one world given one in another, so that the answer has no slope at an "
+        'effect of zero: the interval may be too narrow; interval="bootstrap" does without',
         "no slope where the effect is zero",
     ),
     "weak behind": Words(
@@ -224,25 +224,25 @@ INTERVALS: dict[str, Words] = {
     ),
     # what an interval does not allow for
     "sampling weights ignored": Words(
-        "this interval takes all rows for equally telling, and with their weights {rows:,.0f} rows are worth "
+        "this interval treats all rows as equally informative, and with their weights {rows:,.0f} rows are worth "
         "{worth:,.0f}: {ask_robust} allows for that",
         "sampling weights ignored",
         level="doubt",
     ),
     "sampling weights without rows": Words(
-        "without the rows this interval takes them for equally telling, and with their weights {rows:,.0f} rows are "
-        "worth {worth:,.0f}: fit a table or a file, and save with its rows",
+        "without the rows this interval treats them as equally informative, and with their weights {rows:,.0f} rows "
+        "are worth {worth:,.0f}: fit a table or a file, and save with its rows",
         "sampling weights ignored",
         level="doubt",
     ),
     "unequal spread ignored": Words(
-        "this interval takes the errors of {variables} for equally spread, which those of 0/1 variables are not: "
+        "this interval treats the errors of {variables} as equally spread, which those of 0/1 variables are not: "
         "{ask_robust} does not need it",
         "unequal spread ignored",
         level="doubt",
     ),
     "unequal spread without rows": Words(
-        "without the rows this interval takes the errors of {variables} for equally spread, which those of 0/1 "
+        "without the rows this interval treats the errors of {variables} as equally spread, which those of 0/1 "
         "variables are not: fit a table or a file, and save with its rows",
         "unequal spread ignored",
         level="doubt",

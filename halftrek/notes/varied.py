@@ -43,7 +43,7 @@ VARIED: dict[str, Words] = {
     ),
     "adjusted by clusters": Words(
         "rows are in clusters or have weights of a survey: the standard errors here are those of least squares, which "
-        "take rows for independent; bounds of the estimate do not depend on them"
+        "treat rows as independent; bounds of the estimate do not depend on them"
     ),
     "least squares of the model": Words(
         "values are missing: the regression is that of the fitted model's covariance, and its standard errors are as "

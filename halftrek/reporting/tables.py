@@ -139,27 +139,22 @@ def _fold(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool], 
 
 
 def texts_of(heads: Sequence[str], columns: Sequence[Sequence[Cell]], digits: int) -> list[list[str]]:
-    """The cells of columns as text; a number, its standard error and its interval have the same decimals."""
+    """The cells of columns as text: one number of decimals for a column, so many that a small entry keeps two digits.
+
+    An entry that is too small for that has an exponent, and so have all where the largest is too large or too small. A
+    number, its standard error and its interval have the same decimals.
+    """
     found: list[list[str]] = []
     while len(found) < len(heads):
         first = len(found)
         after = takewhile(lambda j: heads[j] in (_ERROR, *_ENDS), range(first + 1, len(heads)))
         together = (first, *after)
         ends = [cell for j in together if heads[j] in _ENDS for cell in columns[j]]
-        told = [cell for j in together if heads[j] not in _ENDS for cell in columns[j]]
-        decimals = _decimals(told, digits, ends)
+        others = [cell for j in together if heads[j] not in _ENDS for cell in columns[j]]
+        decimals = _decimals(others, digits, ends)
         for j in together:
             found.append([_cell(cell, digits, decimals, whole=heads[j] in _ENDS) for cell in columns[j]])
     return found
-
-
-def column_texts(cells: Sequence[Cell], digits: int) -> list[str]:
-    """The cells as text: one number of decimals for the column, so many that a small entry keeps two digits.
-
-    An entry that is too small for that has an exponent, and so have all where the largest is too large or too small.
-    """
-    decimals = _decimals(cells, digits)
-    return [_cell(c, digits, decimals) for c in cells]
 
 
 def _decimals(cells: Sequence[Cell], digits: int, ends: Sequence[Cell] = ()) -> int | None:

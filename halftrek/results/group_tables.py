@@ -138,10 +138,10 @@ def _about(fits: GroupFits, i: int, how: How) -> list[Note]:
 
 def framed(fits: GroupFits, columns: Mapping[str, Sequence[object]], lines: int) -> Frame:
     """The table with the groups first: one column, or one for each variable that says the group."""
-    by, keys = fits.groups.by, fits.groups.keys
+    by = fits.groups.by
     names = [f"{name}_group" if name in columns else name for name in by]  # a table has each name once
-    first = {name: [key[a] for key in keys for _ in range(lines)] for a, name in enumerate(names)}
-    first = first or {"group": [key for key in keys for _ in range(lines)]}
+    first = {name: [key[a] for key in fits.keys for _ in range(lines)] for a, name in enumerate(names)}
+    first = first or {"group": [key for key in fits.keys for _ in range(lines)]}
     return as_frame({**first, **columns}, fits.frame)
 
 
@@ -156,12 +156,12 @@ def compare_groups(
     """Tests that groups are alike, with p-values adjusted by Holm where there are several."""
     if fits.groups.sampled:
         raise InputError(
-            "rows have sampling weights, and the tests that groups are alike take all rows for equally telling; "
+            "rows have sampling weights, and the tests that groups are alike treat all rows as equally informative; "
             "compare the intervals of fits.query(...)"
         )
     if fits.clustered:
         raise InputError(
-            "rows are in clusters, and the tests that groups are alike take all rows for independent; "
+            "rows are in clusters, and the tests that groups are alike treat all rows as independent; "
             "compare the intervals of fits.query(...)"
         )
     if needs_whole(fits.graph):

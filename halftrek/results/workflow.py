@@ -252,8 +252,8 @@ def fit_groups(
 
     ``by`` is a column of the data or one label for each row; ``["site", "sex"]`` (or labels for each row by name,
     ``{"site": labels, ...}``) makes a group of every combination that occurs, whose key is a tuple of labels. Without
-    it ``data`` are moments by group. ``missing`` is as in ``fit``: full information in each group that has holes,
-    unless rows with holes are left out or refused. ``cluster`` as in ``fit``, within each group. ``kinds`` too: each
+    it ``data`` are moments by group. ``missing`` is as in ``fit``: full information in each group that lacks values,
+    unless such rows are left out or refused. ``cluster`` as in ``fit``, within each group. ``kinds`` too: each
     group has cuts and correlations of its own, so that effects on ordered and ranked columns are in standard
     deviations of the group. Where hidden variables have causes, or variances or intercepts are equal, groups are
     fitted one after the other. A label ties parameters of one group; ``ht.fit_together`` has parameters that groups

@@ -1,6 +1,6 @@
 """Whether the interval of a set may be trusted: how far its likelihood is scaled, and what speaks against it.
 
-The likelihood takes rows for independent and normal. Where they come in clusters or have sampling weights, an end of
+The likelihood treats rows as independent and normal. Where they come in clusters or have sampling weights, an end of
 the set varies by more or less than that: the deviance is divided by how much more, as the rows say. Few rows and few
 clusters take Student's t in place of the normal distribution, as elsewhere.
 """

@@ -128,6 +128,9 @@ def test_architecture_page_lists_the_rooms_that_exist() -> None:
         if path.suffix == ".py" or (path.is_dir() and (path / "__init__.py").exists())
     }
     assert listed == there
+    for room, words in some(re.findall(r"^ +(\w+)/ +(.*)$", listing[1], re.MULTILINE)):
+        folders = {path.name for path in (ROOT / "halftrek" / room).iterdir() if path.is_dir()} - {"__pycache__"}
+        assert folders <= set(re.findall(r"(\w+)/", words)), f"{room}: {folders}"
 
 
 @pytest.mark.parametrize("folder", ["halftrek", "tests", "benchmarks"])

@@ -13,7 +13,6 @@ from halftrek.reporting.tables import (
     WIDTH,
     Cell,
     PValue,
-    column_texts,
     count,
     facts,
     number,
@@ -123,14 +122,14 @@ def test_facts_fold_under_the_value() -> None:
     ],
 )
 def test_a_column_has_one_number_of_decimals(cells: list[float], shown: list[str]) -> None:
-    assert column_texts(cells, 4) == shown
+    assert texts_of([""], [cells], 4) == [shown]
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_whatever_the_numbers_are_decimals_are_the_same_and_two_digits_are_seen(seed: int) -> None:
     rng = np.random.default_rng(seed)
     cells = [float(x) for x in rng.normal(size=8) * 10.0 ** rng.integers(-6, 5, size=8)]
-    texts = column_texts(cells, 4)
+    (texts,) = texts_of([""], [cells], 4)
     plain = [t for t in texts if "e" not in t]
     assert plain
     assert len({len(t.partition(".")[2]) for t in plain}) == 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from halftrek.cli.exits import DONE, NOT_CONVERGED
+from halftrek.bottom.choices import SetInterval
 from halftrek.cli.options import GRAPH_HELP, QUESTION_HELP, add_command, add_data, add_fit, share
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def add_to(commands: Commands, words: Collection[str]) -> None:
     parser.add_argument("--level", type=share, default=0.95, help="of the interval for the true value (default: 0.95)")
     parser.add_argument(
         "--interval",
-        choices=("likelihood", "stoye"),
+        choices=get_args(SetInterval),
         help="by the likelihood (default), or by standard errors of the ends (default with --kind)",
     )
     parser.add_argument("--picture", metavar="FILE", help="draw it into this file (.png, .svg, .pdf)")
@@ -46,10 +46,9 @@ def add_to(commands: Commands, words: Collection[str]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the set and the interval around it; values that the data exclude all are an answer too."""
     from halftrek.cli.analysis import analysis_of
-    from halftrek.cli.fitting import fitted
+    from halftrek.cli.fitting import ended, fitted
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
-    from halftrek.cli.output import show, show_json
-    from halftrek.cli.process import say
+    from halftrek.cli.output import show_result
 
     analysis = analysis_of(args, (args.question,))
     refuse_two_standard_inputs(args.graph, args.data)
@@ -63,11 +62,5 @@ def run(args: argparse.Namespace) -> int:
         figure = new_figure(7.2, 2.4)
         found.plot(ax=figure.axes[0])
         save(figure, args.picture, overwrite=args.overwrite)
-    if args.json:
-        show_json(found.to_dict())
-    else:
-        show(found.summary())
-    if not result.converged:
-        say(str(result.status))
-        return NOT_CONVERGED
-    return DONE
+    show_result(found, args.json)
+    return ended(result)

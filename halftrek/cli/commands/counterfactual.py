@@ -8,7 +8,16 @@ import sys
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, TextIO
 
-from halftrek.cli.options import DATA_HELP, GRAPH_HELP, add_command, add_data, add_files, add_fit, add_uncertainty
+from halftrek.cli.options import (
+    DATA_HELP,
+    GRAPH_HELP,
+    add_command,
+    add_data,
+    add_files,
+    add_fit,
+    add_table,
+    add_uncertainty,
+)
 
 if TYPE_CHECKING:
     from halftrek.cli.options import Commands
@@ -43,13 +52,7 @@ def add_to(commands: Commands, words: Collection[str]) -> None:
     parser.add_argument("--outcome", metavar="Y", action="append", required=True, help="may be repeated")
     parser.add_argument("--unit", metavar="X=0,Y=2", help="one unit: what was seen of it")
     parser.add_argument("--rows", metavar="FILE", help=f"units in a table, if not the data: {DATA_HELP}")
-    parser.add_argument("--out", metavar="FILE", help="write the table to a .csv or .parquet file")
-    parser.add_argument(
-        "--unidentified",
-        choices=("raise", "nan"),
-        default="raise",
-        help="rows without an answer: stop, or leave them empty (default: raise)",
-    )
+    add_table(parser)
     add_fit(parser)
     add_files(parser, analysis=False)
     add_data(parser, words)

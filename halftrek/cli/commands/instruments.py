@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from halftrek.cli.analysis import analysis_of
     from halftrek.cli.fitting import ended, fitted, refused
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
-    from halftrek.cli.output import show, show_json
+    from halftrek.cli.output import show_result
     from halftrek.errors import NotIdentifiedError
 
     analysis = analysis_of(args, (args.question,))
@@ -71,10 +71,7 @@ def run(args: argparse.Namespace) -> int:
             found = _asked(result, args)
         except NotIdentifiedError as error:
             return refused(error, args.json)
-    if args.json:
-        show_json(found.to_dict())
-    else:
-        show(found.summary())
+    show_result(found, args.json)
     return ended(result)
 
 

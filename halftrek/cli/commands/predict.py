@@ -7,7 +7,16 @@ from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING
 
-from halftrek.cli.options import DATA_HELP, GRAPH_HELP, add_command, add_data, add_files, add_fit, add_uncertainty
+from halftrek.cli.options import (
+    DATA_HELP,
+    GRAPH_HELP,
+    add_command,
+    add_data,
+    add_files,
+    add_fit,
+    add_table,
+    add_uncertainty,
+)
 
 if TYPE_CHECKING:
     from halftrek.bottom.frames import Frame
@@ -35,13 +44,7 @@ def add_to(commands: Commands, words: Collection[str]) -> None:
         help="what is done: x=1, x+=1, x-=1, x*=2, or x=COLUMN of the rows; may be repeated",
     )
     parser.add_argument("--given", metavar="Z,W", help="columns to predict from (default: all that tell something)")
-    parser.add_argument("--out", metavar="FILE", help="write the table to a .csv or .parquet file")
-    parser.add_argument(
-        "--unidentified",
-        choices=("raise", "nan"),
-        default="raise",
-        help="rows without an answer: stop, or leave them empty (default: raise)",
-    )
+    add_table(parser)
     add_fit(parser)
     add_files(parser, analysis=False)
     add_data(parser, words)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halftrek.cli.exits import DONE, NOT_CONVERGED, NOT_IDENTIFIED
+from halftrek.cli.exits import NOT_IDENTIFIED
 from halftrek.cli.options import GRAPH_HELP, QUESTION_HELP, add_command, add_data, add_fit, share
 
 if TYPE_CHECKING:
@@ -63,10 +63,9 @@ def _add_rest(parser: argparse.ArgumentParser, words: Collection[str]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the tables, or why there are none."""
     from halftrek.cli.analysis import analysis_of
-    from halftrek.cli.fitting import fitted
+    from halftrek.cli.fitting import ended, fitted
     from halftrek.cli.inputs import read_graph, refuse_two_standard_inputs
-    from halftrek.cli.output import show, show_json
-    from halftrek.cli.process import say
+    from halftrek.cli.output import show, show_json, show_result
     from halftrek.errors import NotIdentifiedError
     from halftrek.reporting.described.verdicts import describe_verdict
 
@@ -85,14 +84,8 @@ def run(args: argparse.Namespace) -> int:
             else:
                 show(describe_verdict(error.verdict))
             return NOT_IDENTIFIED
-    if args.json:
-        show_json(found.to_dict())
-    else:
-        show(found.summary())
-    if not result.converged:
-        say(str(result.status))
-        return NOT_CONVERGED
-    return DONE
+    show_result(found, args.json)
+    return ended(result)
 
 
 def _asked(fit: Fit, args: argparse.Namespace) -> Sensitivity | Contours | Robustness | Ranking | Benchmark:

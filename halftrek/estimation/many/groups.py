@@ -5,11 +5,11 @@ Groups in whose columns normal variables are behind categories, or categories ac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class FittedGroups(Portable, Faces):
         return any(one.moments.layer is not None or one.acting is not None for one in self.alone.values())
 
     @property
-    def keys(self) -> tuple[Hashable, ...]:
+    def keys(self) -> tuple[Any, ...]:
         """The labels of the groups: tuples where several columns say the group."""
         return self.groups.keys
 
@@ -150,7 +150,7 @@ class FittedGroups(Portable, Faces):
     def __contains__(self, key: object) -> bool:
         return key in self.place
 
-    def __iter__(self) -> Iterator[Hashable]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.keys)
 
     def __len__(self) -> int:

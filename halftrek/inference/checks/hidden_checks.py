@@ -15,7 +15,7 @@ from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import data_of, refit
 from halftrek.graphs import Graph
 from halftrek.inference.checks.edges.scores import Edges, Postponed, Relaxation, Relaxer
-from halftrek.inference.checks.missing_checks import freed, residual_moves
+from halftrek.inference.checks.missing_checks import errors_by, freed, pairs_at, residual_moves
 from halftrek.inference.checks.mixture import Squares
 from halftrek.inference.information.behind.opened import opened, seen_patterns, seen_scores
 from halftrek.inference.information.information import Kind
@@ -56,16 +56,7 @@ def _moves(fit: Fitted) -> Floats | None:
 
 def residual_errors(fit: Fitted) -> Floats:
     """Standard errors of unrestricted less implied covariances; nan where they do not exist."""
-    patterns, p = seen_patterns(fit), len(fit.graph)
-    errors = np.full((p, p), np.nan)
-    known, moved = saturated_information(patterns), _moves(fit)
-    if known is None or moved is None:
-        return errors
-    spread = np.einsum("ab,bc,ac->a", moved, known.matrix, moved)
-    i, j, a = known.space.W_at.T
-    with np.errstate(invalid="ignore"):
-        errors[i, j] = errors[j, i] = np.sqrt(spread[a] / patterns.total)
-    return errors
+    return errors_by(seen_patterns(fit), _moves(fit))
 
 
 def residual_scores(fit: Fitted, i: Ints, j: Ints) -> RowScores:
@@ -74,10 +65,9 @@ def residual_scores(fit: Fitted, i: Ints, j: Ints) -> RowScores:
     known, moved = saturated_information(patterns), _moves(fit)
     assert known is not None  # else no pair has an error
     assert moved is not None
-    place = {(a, b): k for a, b, k in known.space.W_at} | {(b, a): k for a, b, k in known.space.W_at}
-    along = moved[[place[pair] for pair in zip(i, j, strict=True)]]
     mean, cov = known.space.moments(known.theta)
-    return RowScores(patterns, mean - fit.moments.mean, cov, *known.space.moved(known.theta, along))
+    moves = known.space.moved(known.theta, moved[pairs_at(known, i, j)])
+    return RowScores(patterns, mean - fit.moments.mean, cov, *moves)
 
 
 def scaling(fit: Fitted, test: RobustTest, df: int) -> float:

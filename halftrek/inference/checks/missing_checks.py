@@ -51,9 +51,13 @@ def known_pairs(fit: Fitted) -> Flags:
 
 def residual_errors(fit: Fitted) -> Floats:
     """Standard errors of unrestricted less implied covariances; nan where the unrestricted ones do not exist."""
-    patterns = patterns_behind(fit)
+    return errors_by(patterns_behind(fit), _own_moves(fit))
+
+
+def errors_by(patterns: Patterns, moved: Floats | None) -> Floats:
+    """The same from how scores of the free moments move the differences."""
     errors = np.full((len(patterns.names), len(patterns.names)), np.nan)
-    known, moved = saturated_information(patterns), _own_moves(fit)
+    known = saturated_information(patterns)
     if known is None or moved is None:
         return errors
     spread = np.einsum("ab,bc,ac->a", moved, known.matrix, moved)
@@ -68,8 +72,13 @@ def residual_scores(fit: Fitted, i: Ints, j: Ints) -> RowScores:
     moved, known = _own_moves(fit), saturated_information(patterns_behind(fit))
     assert moved is not None  # else no pair has an error
     assert known is not None
+    return scores_along(fit, known.space, known.theta, moved[pairs_at(known, i, j)])
+
+
+def pairs_at(known: PatternInformation, i: Ints, j: Ints) -> list[int]:
+    """The places of these pairs among the free moments."""
     place = {(a, b): k for a, b, k in known.space.W_at} | {(b, a): k for a, b, k in known.space.W_at}
-    return scores_along(fit, known.space, known.theta, moved[[place[pair] for pair in zip(i, j, strict=True)]])
+    return [place[pair] for pair in zip(i, j, strict=True)]
 
 
 def _own_moves(fit: Fitted) -> Floats | None:

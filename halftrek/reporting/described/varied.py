@@ -79,7 +79,7 @@ def robustness_document(found: Robustness) -> Described:
     if found.common_arcs is not None:
         rv = "" if found.common_rv is None else f" (robustness value {number(found.common_rv, 3)})"
         pairs.append(("correlations alone", _limit(what, found.common_arcs, rv)))
-    heads = ("edge", f"{what} at", "robustness value", "interval holds it at", "its value", "told by data")
+    heads = ("edge", f"{what} at", "robustness value", "interval holds it at", "its value", "determined by data")
     rows = [_robust_row(row) for row in found.rows]
     parts: list[Printed] = [Heading(f"How strong an edge must be for {found.question} to be {what}"), Facts(pairs)]
     if rows:

@@ -267,7 +267,7 @@ def test_rows_are_needed_and_a_fit_without_them_says_so(tmp_path: Path) -> None:
             check(robust=True)
     clustered(1, 10, 10).save(tmp_path / "fit.json")
     loaded = ht.load(tmp_path / "fit.json")
-    with pytest.warns(UserWarning, match="takes rows for independent"):
+    with pytest.warns(UserWarning, match="treats rows as independent"):
         tests = loaded.tests()
     assert set(tests["test"][tests["kind"] == "independence"]) == {"t"}
     assert "not saved with this fit" in tests["verdict"].iloc[-1]  # the lines, which need rows
