@@ -22,6 +22,7 @@ from halftrek.partial.sets.covariance import Ground, ground_of, held_weights, pl
 from halftrek.partial.sets.generic import searched
 from halftrek.partial.sets.line import Line, place_on_line, set_along
 from halftrek.partial.sets.pieces import Piece, Reached
+from halftrek.partial.sets.projected import Projection
 from halftrek.partial.sets.space import Space
 from halftrek.partial.sets.through import through_of, through_pieces
 from halftrek.partial.sets.value import Certificate, End, IdentifiedSet
@@ -126,12 +127,18 @@ class _Task:
                 along.pieces[:] = [_pointed(piece) for piece in along.pieces]
             return along.pieces, "closed form" if along.degree <= 2 else "proved to 1e-7"
         through = through_of(self.query, self.form, self.tower)
-        space = Space(
-            self.form if through is None else through.effect, claims, own, self.columns, self._sound, self.advance
-        )
-        found = space.found()
-        pieces = found.pieces if through is None else through_pieces(through, found.pieces, space.place)
-        return pieces, "proved to 1e-7" if found.proved else "searched"
+        form = self.form if through is None else through.effect
+        finder: Projection | Space
+        pieces: list[Piece] = []
+        if Projection.suits(form, own):
+            finder, proved = Projection(form, claims, own, self.count), True
+            pieces = finder.pieces()
+        if not pieces:
+            finder = Space(form, claims, own, self.columns, self._sound, self.advance)
+            found = finder.found()
+            pieces, proved = found.pieces, found.proved
+        pieces = pieces if through is None else through_pieces(through, pieces, finder.place)
+        return pieces, "proved to 1e-7" if proved else "searched"
 
     def _possible(self, apart: list[tuple[frozenset[int], list[Claim]]]) -> tuple[bool, bool]:
         """Can the claims that do not touch the question be obeyed? And is that certain?"""

@@ -145,15 +145,15 @@ def _points_inside(cuts: Sequence[_Cut]) -> list[fmpq]:
             found.append(fmpq(0))
         elif left.root is None:
             assert right.root is not None
-            found.append(_rational(right.root) - 1)
+            found.append(as_rational(right.root) - 1)
         elif right.root is None:
-            found.append(_rational(left.root) + 1)
+            found.append(as_rational(left.root) + 1)
         else:
-            found.append((_rational(left.root) + _rational(right.root)) / 2)
+            found.append((as_rational(left.root) + as_rational(right.root)) / 2)
     return found
 
 
-def _rational(root: arb) -> fmpq:
+def as_rational(root: arb) -> fmpq:
     """The middle of a ball."""
     digits, power = root.mid().man_exp()
     return fmpq(digits) * fmpq(2) ** int(power) if power >= 0 else fmpq(digits, fmpz(2) ** int(-power))

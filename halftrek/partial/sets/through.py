@@ -90,8 +90,10 @@ def _in_terms_of(value: Rational, effect: Rational) -> tuple[fmpq, fmpq, fmpq] |
     return (a, b, c) if gap.is_zero else None
 
 
-def through_pieces(through: Through, pieces: Sequence[Piece], place: Callable[[float, float], Floats | None]) -> list[Piece]:
-    """The set of the question from that of the effect; ``place``: where on the fibre an effect is between two numbers."""
+def through_pieces(
+    through: Through, pieces: Sequence[Piece], place: Callable[[float, float], Floats | None]
+) -> list[Piece]:
+    """The set of the question from that of the effect; ``place``: where the effect is between two numbers."""
     ring = through.form.main.ring
     t = ring.coordinate(0)
     parts = []
