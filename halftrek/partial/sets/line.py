@@ -22,6 +22,8 @@ from halftrek.partial.exact.curve import PRECISION, CurveClaim, CurveForm, real_
 from halftrek.partial.exact.questions import Form
 from halftrek.partial.sets.pieces import Piece, Reached, united
 
+_ALIKE = 1e-12  # share by which two answers differ that are one
+
 
 @dataclass(frozen=True, eq=False)
 class Line:
@@ -171,6 +173,9 @@ def _end(curve: CurveForm, cut: _Cut, inside: fmpq, line: Line, *, binds: bool) 
     value = curve.form.outward(inner)
     if cut.root is not None:
         attained = isfinite(inner)
+        if attained and curve.is_jump(cut.root):  # at the place itself nothing varies: its answer is another
+            same = abs(curve.limit(arb(inside), inside) - inner) <= _ALIKE * max(1.0, abs(inner))
+            return Reached(value, line.point(arb(inside)) if same else None, same, (), line.point(arb(inside)))
         u = line.point(cut.root) if attained else None
         return Reached(value, u, attained, cut.reasons if binds else (), line.point(arb(inside)))
     if not isfinite(value):
