@@ -69,7 +69,7 @@ def searched(query: Query, fibre: Fibre, units: Floats, claims: Sequence[Claim])
     form = ModelForm(query, fibre, units)
     problem = Problem(form, held, low, high, reach=_FAR)  # type: ignore[arg-type]
     points = feasible_points(problem, np.random.default_rng(7))
-    points = points[np.abs(points).max(axis=1) <= _FAR][:_LOOKED_AT]
+    points = points[np.abs(points).max(axis=1, initial=0.0) <= _FAR][:_LOOKED_AT]
     if not len(points):
         return []
     ends: list[Reached] = []
