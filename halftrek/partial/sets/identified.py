@@ -204,6 +204,8 @@ class _Task:
 
     def _model(self, end: Reached) -> tuple[CGLSCM | None, bool]:
         """The model at an end; a little beside it where it is at a pole of some other weight."""
+        if end.u is None and self._moving():  # no place is known that shows it
+            return None, False
         u = self.others.copy()
         if end.u is not None:
             moving = self._moving()
