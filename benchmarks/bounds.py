@@ -58,7 +58,7 @@ def random_ones(count: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", action="store_true", help="the cases of the reference alone")
-    parser.add_argument("--count", type=int, default=200, help="random settings")
+    parser.add_argument("--count", type=int, default=600, help="random settings")
     given = parser.parse_args()
     cases()
     if not given.cases:

@@ -15,11 +15,15 @@ from halftrek.partial.exact.conditions import claims_of
 from halftrek.partial.exact.questions import form_of
 from halftrek.partial.exact.tower import Tower, exact_matrix
 from halftrek.partial.fibre import fibre_of
-from halftrek.partial.sets.bernstein import Boxed, Side
-from halftrek.partial.sets.beyond import Beyond
-from halftrek.partial.sets.charts import charts_of
-from halftrek.partial.sets.prove import prove
+from halftrek.partial.sets import identified_set
+from halftrek.partial.sets.projected import Projection
+from halftrek.partial.sets.proof.bernstein import Boxed, Side
+from halftrek.partial.sets.proof.beyond import Beyond
+from halftrek.partial.sets.proof.charts import charts_of
+from halftrek.partial.sets.proof.multipliers import multipliers_at
+from halftrek.partial.sets.proof.prove import prove
 from halftrek.partial.sets.space import Space
+from tests.partial.graphs import random_setting
 from tests.project.pages import ROOT
 
 
@@ -131,7 +135,55 @@ def test_wrong_multipliers_cannot_prove_what_is_not_so() -> None:
     found = there.found()
     assert found.proved
     end = found.pieces[-1].high
-    multipliers = there._multipliers(1.0, end.value, end, 1.0)
+    [(branch, problem)] = there.branches
+    assert end.u is not None
+    multipliers = multipliers_at(branch.claims, problem, Beyond(1.0, end.value), end.value, end.u[there.coordinates])
     assert multipliers
     larger = tuple(m._replace(weight=3.0 * m.weight) for m in multipliers)
-    assert not prove(there.problem, replace(Beyond(1.0, high - 1e-3), multipliers=larger)).proved
+    assert not prove(problem, replace(Beyond(1.0, high - 1e-3), multipliers=larger)).proved
+
+
+@pytest.mark.parametrize("seed", [10068, 10153, 10343, 10363, 10017, 10100, 10275, 10009, 10169])
+def test_sets_that_boxes_alone_do_not_close_are_proved(seed: int) -> None:
+    """Ends at infinity, needles, poles that all claims vanish at, and ridges that run to infinity."""
+    setting = random_setting(seed, largest=4)
+    found = identified_set(setting.graph, setting.sigma, None, setting.question, setting.assumptions)
+    assert found.certificate == "proved to 1e-7"
+    assert found.free == 2
+
+
+@pytest.mark.parametrize("seed", [10001, 10046, 10067, 10100, 10288, 10247, 10153])
+def test_projection_and_boxes_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two proofs of one set: by polynomials in the answer alone, and by boxes in all coordinates."""
+    setting = random_setting(seed, largest=4)
+    given = (setting.graph, setting.sigma, None, setting.question, setting.assumptions)
+    exactly = identified_set(*given)
+    monkeypatch.setattr(Projection, "suits", staticmethod(lambda *_: False))
+    boxed = identified_set(*given)
+    if boxed.proved:
+        np.testing.assert_allclose(exactly.pieces, boxed.pieces, rtol=1e-6, atol=1e-6)
+    else:  # what was searched lies inside
+        assert exactly.low <= boxed.low + 1e-6
+        assert boxed.high <= exactly.high + 1e-6
+
+
+def test_what_is_seen_stays_one_number_though_the_fit_is_rounded() -> None:
+    """An error covariance and its mirror image may differ in the last bit, the covariance of a fit may not."""
+    setting = random_setting(20284, largest=4)
+    found = identified_set(setting.graph, setting.sigma, None, setting.question, setting.assumptions)
+    sd = np.sqrt(np.diag(setting.sigma))
+    assert found.low == found.high == pytest.approx(setting.sigma[1, 3] / sd[1] / sd[3], abs=1e-4)
+
+
+def test_a_function_of_an_effect_is_bounded_by_its_effect() -> None:
+    """``Var[y | do(x)]`` is ``s_yy - 2 b s_xy + b² s_xx``, so its ends follow from those of b."""
+    setting = random_setting(10288, largest=4)
+    sigma, names = setting.sigma, list(setting.graph.observed)
+    i, j = names.index("v1"), names.index("v2")
+    of_effect, of_variance = (
+        identified_set(setting.graph, sigma, None, question, setting.assumptions)
+        for question in ("v1 ~> v2", "Var[v2 | do(v1=1)]")
+    )
+    b = np.linspace(of_effect.low, of_effect.high, 200_001)
+    variance = sigma[j, j] - 2.0 * b * sigma[i, j] + b**2 * sigma[i, i]
+    assert (of_variance.low, of_variance.high) == pytest.approx((variance.min(), variance.max()), rel=1e-7)

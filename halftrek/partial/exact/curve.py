@@ -153,6 +153,10 @@ class CurveForm:
         other = (self.spread.slope * self.spread.slope).times(self._factor * self._factor)
         return [*found, (squared - other).top]
 
+    def is_jump(self, place: arb) -> bool:
+        """True where what is divided by the root of a spread has none left: the limit is not the value there."""
+        return self.form.shape == "ratio" and self.spread is not None and at_root(self.spread.top, place).contains(0)
+
     def limit(self, place: Place, inside: fmpq) -> float:
         """The inner value towards a place, from a point inside."""
         if self.spread is None:

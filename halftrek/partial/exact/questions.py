@@ -63,6 +63,12 @@ class Form:
             return NormalDist().cdf(inner) if abs(inner) != inf else float(inner > 0)
         return sqrt(max(inner, 0.0)) if self.outer == "root" else inner
 
+    def inward(self, value: float) -> float:
+        """The value of the inner function that gives an answer."""
+        if self.outer == "normal":
+            return NormalDist().inv_cdf(value) if 0.0 < value < 1.0 else (inf if value >= 1.0 else -inf)
+        return value * value if self.outer == "root" else value
+
 
 def form_of(query: Query, tower: Tower) -> Form | None:
     """The question on the fibre; None if it has no such form. Of a distribution its mean is meant."""

@@ -145,6 +145,7 @@ def exact_covariance(model: CGLSCM) -> Matrix:
                 for i in range(p):
                     if B[i][k] != 0:
                         B[i][j] += B[i][k] * T[k][j]
-    omega = [[sum((row[i] * row[j] for row in C), start=W[i][j]) for j in range(p)] for i in range(p)]
+    own = [[W[max(i, j)][min(i, j)] for j in range(p)] for i in range(p)]  # the two halves may differ in the last bit
+    omega = [[sum((row[i] * row[j] for row in C), start=own[i][j]) for j in range(p)] for i in range(p)]
     half = [[sum((omega[i][k] * B[k][j] for k in range(p)), start=fmpq(0)) for j in range(p)] for i in range(p)]
     return [[sum((B[k][i] * half[k][j] for k in range(p)), start=fmpq(0)) for j in range(p)] for i in range(p)]

@@ -38,6 +38,7 @@ def ground_of(
     order = tuple(graph.observed)
     at = _places(order, names, sigma)
     sigma, mean = sigma[np.ix_(at, at)], mean[at]
+    sigma = np.where(np.tri(len(sigma), dtype=bool), sigma, sigma.T)  # exactly symmetric, whatever the last bit says
     fibre = fibre_of(graph, sigma, mean, order, prefer)
     if not fibre.left and not fibre.plan.implied:
         return Ground(fibre, Tower(fibre.plan, exact_matrix(sigma), mean.tolist()), fitted=False)

@@ -64,12 +64,14 @@ class ModelForm:
 def searched(query: Query, fibre: Fibre, units: Floats, claims: Sequence[Claim]) -> list[Piece]:
     """The smallest and the largest answer that programs from many points find."""
     coordinates = list(range(fibre.dimension))
+    if not coordinates:
+        return _one(query, fibre)
     low, high = box_of(claims, coordinates)
     held = CompiledClaims([claim.formula for claim in claims], coordinates)
     form = ModelForm(query, fibre, units)
     problem = Problem(form, held, low, high, reach=_FAR)  # type: ignore[arg-type]
     points = feasible_points(problem, np.random.default_rng(7))
-    points = points[np.abs(points).max(axis=1) <= _FAR][:_LOOKED_AT]
+    points = points[np.abs(points).max(axis=1, initial=0.0) <= _FAR][:_LOOKED_AT]
     if not len(points):
         return []
     ends: list[Reached] = []
@@ -84,6 +86,12 @@ def searched(query: Query, fibre: Fibre, units: Floats, claims: Sequence[Claim])
     if isfinite(first.value) and last.value - first.value <= _ALIKE * max(1.0, abs(first.value)):
         return [Piece(first, first)]
     return [Piece(first, last)]
+
+
+def _one(query: Query, fibre: Fibre) -> list[Piece]:
+    """The answer of the only model; a QueryError if it has none."""
+    end = Reached(float(values_of(query, fibre.at(np.zeros(0)).one())[0][0]), np.zeros(0))
+    return [Piece(end, end)]
 
 
 def _farther(problem: Problem, form: ModelForm, sign: float, best: Reached) -> Reached:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from math import isfinite
 
@@ -14,7 +14,7 @@ from halftrek.bottom.progress import Advance, silent
 from halftrek.errors import QueryError
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM
-from halftrek.partial.assumptions import Assumption, Weight, Within, read_assumptions, relaxed
+from halftrek.partial.assumptions import Assumption, State, Weight, Within, conditions_of, read_assumptions, relaxed
 from halftrek.partial.assumptions.kinds import AbsoluteSum, Norm
 from halftrek.partial.exact.conditions import All, Atom, Claim, claims_of
 from halftrek.partial.exact.questions import Form, form_of
@@ -22,6 +22,7 @@ from halftrek.partial.sets.covariance import Ground, ground_of, held_weights, pl
 from halftrek.partial.sets.generic import searched
 from halftrek.partial.sets.line import Line, place_on_line, set_along
 from halftrek.partial.sets.pieces import Piece, Reached
+from halftrek.partial.sets.projected import Projection
 from halftrek.partial.sets.space import Space
 from halftrek.partial.sets.through import through_of, through_pieces
 from halftrek.partial.sets.value import Certificate, End, IdentifiedSet
@@ -29,6 +30,7 @@ from halftrek.queries import Distribution, Query, check_query
 from halftrek.syntax import parse_question
 
 _TRY = 0.29  # where coordinates stand that matter for nothing
+_BROKEN = 1e-6  # by which an assumption may be missed
 _LOST = 1e12  # error variances so many times those of the variables have no digits left
 
 
@@ -85,7 +87,7 @@ class _Task:
     def __init__(
         self, query: Query, assumed: tuple[Assumption, ...], graph: Graph, ground: Ground, advance: Advance = silent
     ) -> None:
-        self.query, self.assumed, self.ground, self.advance = query, assumed, ground, advance
+        self.query, self.assumed, self.graph, self.ground, self.advance = query, assumed, graph, ground, advance
         self.tower, self.fibre = ground.tower, ground.fibre
         self.count = len(self.fibre.plan.coordinates)
         self.columns = [self.fibre.plan.names.index(c.effect) for c in self.fibre.plan.coordinates]
@@ -126,12 +128,18 @@ class _Task:
                 along.pieces[:] = [_pointed(piece) for piece in along.pieces]
             return along.pieces, "closed form" if along.degree <= 2 else "proved to 1e-7"
         through = through_of(self.query, self.form, self.tower)
-        space = Space(
-            self.form if through is None else through.effect, claims, own, self.columns, self._sound, self.advance
-        )
-        found = space.found()
-        pieces = found.pieces if through is None else through_pieces(through, found.pieces, space.place)
-        return pieces, "proved to 1e-7" if found.proved else "searched"
+        form = self.form if through is None else through.effect
+        finder: Projection | Space
+        pieces: list[Piece] = []
+        if Projection.suits(form, own):
+            finder, proved = Projection(form, claims, own, self.count), True
+            pieces = finder.pieces()
+        if not pieces:
+            finder = Space(form, claims, own, self.columns, self._sound_for(claims), self.advance)
+            found = finder.found()
+            pieces, proved = found.pieces, found.proved
+        pieces = pieces if through is None else through_pieces(through, pieces, finder.place)
+        return pieces, "proved to 1e-7" if proved else "searched"
 
     def _possible(self, apart: list[tuple[frozenset[int], list[Claim]]]) -> tuple[bool, bool]:
         """Can the claims that do not touch the question be obeyed? And is that certain?"""
@@ -145,14 +153,28 @@ class _Task:
                 self.others[places[0]] = place
                 continue
             assert self.form is not None
-            u, sure = Space(self.form, claims, places, self.columns, self._sound).possible()
+            u, sure = Space(self.form, claims, places, self.columns, self._sound_for(claims)).possible()
             if u is None:
                 return False, sure
             self.others[places] = u
         return True, certain
 
+    def _sound_for(self, claims: Sequence[Claim]) -> Callable[[Floats], bool]:
+        """Is there a model at a point that obeys some claims? Asked without polynomials, which far out lose digits."""
+        assumed = [claim.reason for claim in claims if not isinstance(claim.reason, str)]
+        held = conditions_of(assumed, self.graph, self.fibre.plan.names)
+
+        def sound(u: Floats) -> bool:
+            if not self._sound(u):
+                return False
+            models = self.fibre.at(u * self.tower.units)
+            values = held.values(State(models.T, models.omega, self.fibre.sigma, models.noise))
+            return bool((np.where(held.equal, np.abs(values), values) < _BROKEN).all())
+
+        return sound if assumed else self._sound
+
     def _sound(self, u: Floats) -> bool:
-        """Is there a model at a point, none of its noise negative, with this covariance? Asked without polynomials."""
+        """Is there a model at a point, none of its noise negative, with this covariance?"""
         models = self.fibre.at(u * self.tower.units)
         if not _finite(models.T, models.omega):
             return False
@@ -182,6 +204,8 @@ class _Task:
 
     def _model(self, end: Reached) -> tuple[CGLSCM | None, bool]:
         """The model at an end; a little beside it where it is at a pole of some other weight."""
+        if end.u is None and self._moving():  # no place is known that shows it
+            return None, False
         u = self.others.copy()
         if end.u is not None:
             moving = self._moving()

@@ -22,6 +22,8 @@ from halftrek.partial.exact.curve import PRECISION, CurveClaim, CurveForm, real_
 from halftrek.partial.exact.questions import Form
 from halftrek.partial.sets.pieces import Piece, Reached, united
 
+_ALIKE = 1e-12  # share by which two answers differ that are one
+
 
 @dataclass(frozen=True, eq=False)
 class Line:
@@ -145,15 +147,15 @@ def _points_inside(cuts: Sequence[_Cut]) -> list[fmpq]:
             found.append(fmpq(0))
         elif left.root is None:
             assert right.root is not None
-            found.append(_rational(right.root) - 1)
+            found.append(as_rational(right.root) - 1)
         elif right.root is None:
-            found.append(_rational(left.root) + 1)
+            found.append(as_rational(left.root) + 1)
         else:
-            found.append((_rational(left.root) + _rational(right.root)) / 2)
+            found.append((as_rational(left.root) + as_rational(right.root)) / 2)
     return found
 
 
-def _rational(root: arb) -> fmpq:
+def as_rational(root: arb) -> fmpq:
     """The middle of a ball."""
     digits, power = root.mid().man_exp()
     return fmpq(digits) * fmpq(2) ** int(power) if power >= 0 else fmpq(digits, fmpz(2) ** int(-power))
@@ -171,6 +173,9 @@ def _end(curve: CurveForm, cut: _Cut, inside: fmpq, line: Line, *, binds: bool) 
     value = curve.form.outward(inner)
     if cut.root is not None:
         attained = isfinite(inner)
+        if attained and curve.is_jump(cut.root):  # at the place itself nothing varies: its answer is another
+            same = abs(curve.limit(arb(inside), inside) - inner) <= _ALIKE * max(1.0, abs(inner))
+            return Reached(value, line.point(arb(inside)) if same else None, same, (), line.point(arb(inside)))
         u = line.point(cut.root) if attained else None
         return Reached(value, u, attained, cut.reasons if binds else (), line.point(arb(inside)))
     if not isfinite(value):

@@ -14,19 +14,19 @@ from math import inf, isfinite
 
 import numpy as np
 from flint import arb, fmpq
-from scipy.optimize import nnls
 
 from halftrek.bottom.arrays import Floats
 from halftrek.bottom.progress import Advance, silent
 from halftrek.partial.exact.compiled import CompiledClaims, CompiledForm
-from halftrek.partial.exact.conditions import All, Atom, Claim, Formula
+from halftrek.partial.exact.conditions import Claim
 from halftrek.partial.exact.questions import Form
 from halftrek.partial.exact.rational import exact
-from halftrek.partial.sets.beyond import Beyond, Multiplier, goal_of
 from halftrek.partial.sets.boxes import Branch, box_of, branches_of, far_along, poles_across, within
 from halftrek.partial.sets.line import Line, line_pieces, place_on_line, places_on_line
 from halftrek.partial.sets.pieces import Piece, Reached, united
-from halftrek.partial.sets.prove import Outcome, prove
+from halftrek.partial.sets.proof.beyond import Beyond
+from halftrek.partial.sets.proof.multipliers import multipliers_at
+from halftrek.partial.sets.proof.prove import Outcome, prove
 from halftrek.partial.sets.search import (
     Problem,
     anywhere,
@@ -96,8 +96,9 @@ class Space:
             here = beyond
             if here is not None and branch.side is not None:
                 here = replace(here, side=branch.side, known=True)
-            if here is not None and end is not None:
-                here = replace(here, multipliers=self._multipliers(branch, problem, here, end))
+            if here is not None and end is not None and end.u is not None and isfinite(inner := self._inner(end)):
+                u = end.u[self.coordinates]
+                here = replace(here, multipliers=multipliers_at(branch.claims, problem, here, inner, u))
             outcome = prove(problem, here)
             self.boxes += outcome.boxes
             if not outcome.proved:
@@ -352,24 +353,8 @@ class Space:
 
     def _inner(self, end: Reached) -> float:
         if end.u is None or not end.attained:
-            return _inward(self.form, end.value)
+            return self.form.inward(end.value)
         return float(self.problem.form.both(end.u[self.coordinates])[0])
-
-    def _multipliers(self, branch: Branch, problem: Problem, beyond: Beyond, end: Reached) -> tuple[Multiplier, ...]:
-        """Multipliers of the claims that bind at an end, for which the answer less these is flat there."""
-        if end.u is None:
-            return ()
-        u = end.u[self.coordinates]
-        inner = self._inner(end)
-        if not isfinite(inner):
-            return ()
-        goal = goal_of(problem.form, replace(beyond, level=beyond.sign * inner)).slopes(u)
-        active = [(a, unless) for a, unless in _alternatives(branch.claims) if _vanishes(problem, a, u)]
-        if not active or not np.isfinite(goal).all():
-            return ()
-        slopes = np.array([problem.claims.atoms[id(a)].slopes(u) for a, _ in active]).T
-        factors, _ = nnls(slopes, goal)
-        return tuple(Multiplier(a, float(f), unless) for (a, unless), f in zip(active, factors, strict=True) if f > 0.0)
 
     def _prove_holes(self, pieces: list[Piece]) -> tuple[bool, list[Piece]]:
         """Holes that are proved stay; others are taken for part of the set, which is then not proved to be sharp."""
@@ -401,38 +386,8 @@ class Space:
         """Nothing between two ends, by halves, each with what binds at its end."""
         if self.form.spread is not None:
             return None
-        low, high = _inward(self.form, left.value), _inward(self.form, right.value)
+        low, high = self.form.inward(left.value), self.form.inward(right.value)
         margin = TOLERANCE * max(self.scale, abs(low), abs(high))
         middle = 0.5 * (low + high)
         first = self._prove(Beyond(1.0, low + margin, below=middle + margin), left)
         return self._prove(Beyond(-1.0, margin - high, below=margin - middle), right) if first.proved else first
-
-
-def _vanishes(problem: Problem, atom: Atom, u: Floats) -> bool:
-    compiled = problem.claims.atoms[id(atom)]
-    return abs(float(compiled.values(u))) < 1e-6 * compiled.size
-
-
-def _alternatives(claims: Sequence[Claim]) -> list[tuple[Atom, tuple[Formula, ...]]]:
-    """All signs that claims ask for, each with what would have to fail for it to be asked for."""
-    found: list[tuple[Atom, tuple[Formula, ...]]] = []
-    waiting: list[tuple[Formula, tuple[Formula, ...]]] = [(claim.formula, ()) for claim in claims]
-    while waiting:
-        formula, unless = waiting.pop()
-        if isinstance(formula, Atom):
-            found.append((formula, unless))
-        elif isinstance(formula, All):
-            waiting += [(part, unless) for part in formula.parts]
-        else:
-            for part in formula.parts:
-                waiting.append((part, (*unless, *(p for p in formula.parts if p is not part))))
-    return found
-
-
-def _inward(form: Form, value: float) -> float:
-    """The inner value that gives an answer."""
-    from statistics import NormalDist
-
-    if form.outer == "normal":
-        return NormalDist().inv_cdf(value) if 0.0 < value < 1.0 else (inf if value >= 1.0 else -inf)
-    return value * value if form.outer == "root" else value

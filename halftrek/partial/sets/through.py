@@ -93,7 +93,7 @@ def _in_terms_of(value: Rational, effect: Rational) -> tuple[fmpq, fmpq, fmpq] |
 def through_pieces(
     through: Through, pieces: Sequence[Piece], place: Callable[[float, float], Floats | None]
 ) -> list[Piece]:
-    """The set of the question from that of the effect; ``place``: where an effect lies between two numbers."""
+    """The set of the question from that of the effect; ``place``: where the effect is between two numbers."""
     ring = through.form.main.ring
     t = ring.coordinate(0)
     parts = []

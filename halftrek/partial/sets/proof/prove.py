@@ -17,9 +17,9 @@ from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.models.kernels import quiet
 from halftrek.partial.exact.compiled import Compiled
 from halftrek.partial.exact.conditions import All, Atom, Formula
-from halftrek.partial.sets.bernstein import Boxed
-from halftrek.partial.sets.beyond import Beyond, goal_of, is_told, joined, ruled_out, scaled, tests_of
-from halftrek.partial.sets.charts import Chart, charts_of
+from halftrek.partial.sets.proof.bernstein import Boxed
+from halftrek.partial.sets.proof.beyond import Beyond, goal_of, is_told, joined, ruled_out, scaled, tests_of
+from halftrek.partial.sets.proof.charts import Chart, charts_of
 from halftrek.partial.sets.search import Problem
 
 _MOST_BOXES = (30_000, 200_000)  # at first, and where that is not enough

@@ -12,7 +12,7 @@ import numpy as np
 from halftrek.bottom.arrays import Flags
 from halftrek.partial.exact.compiled import Compiled, CompiledForm
 from halftrek.partial.exact.conditions import Atom, Formula
-from halftrek.partial.sets.bernstein import EPS, Boxed
+from halftrek.partial.sets.proof.bernstein import EPS, Boxed
 
 
 class Multiplier(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats
 from halftrek.partial.exact.compiled import Compiled
-from halftrek.partial.sets.bernstein import Side
+from halftrek.partial.sets.proof.bernstein import Side
 
 _MIDDLE = 2.0
 
