@@ -17,7 +17,8 @@ from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.identification.recipes.recipe import Combination, LinearStep, Recipe, Step, SumStep
-from halftrek.identification.recipes.recipe_slopes import Sloped, slopes_of
+from halftrek.identification.recipes.recipe_slopes import Sloped, quantities_in, slopes_of
+from halftrek.identification.recipes.slopes import solve_with_slope
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import is_clustered, mean_squares
@@ -51,7 +52,8 @@ def weakest_step(fit: Fitted, query: Query, verdict: Verdict, error: float) -> S
     if recipe is None or not data.known_pairs(fit).all():
         return None
     seen = data.unrestricted(fit)
-    sloped = slopes_of(recipe, np.asarray(seen.cov), seen.names)
+    cov = np.asarray(seen.cov)
+    sloped = slopes_of(recipe, cov, seen.names, _divided_by(recipe))
     if sloped is None:
         return Strength(0.0)
     found = [s for step in recipe.steps if (s := _strength(fit, sloped, step)) is not None]
@@ -59,9 +61,23 @@ def weakest_step(fit: Fitted, query: Query, verdict: Verdict, error: float) -> S
     if weakest is None or weakest.F >= STRONG or len(recipe.outputs) != 1:
         return weakest
     if isinstance(query, TotalEffect | DirectEffect | PathEffect) and error > 0.0:
-        alone = _normal_spread(sloped.slopes[recipe.outputs[0]], sloped.sigma) / _rows_of(fit, recipe)
+        answer = solve_with_slope(recipe, cov, seen.names)
+        if answer is None:
+            return Strength(0.0)
+        alone = _normal_spread(answer[1], cov) / _rows_of(fit, recipe)
         return replace(weakest, F=weakest.F * max(1.0, alone / error**2))
     return weakest
+
+
+def _divided_by(recipe: Recipe) -> set[str]:
+    """The quantities that divisors are made of."""
+    found: set[str] = set()
+    for step in recipe.steps:
+        if isinstance(step, SumStep) and step.divisor is not None:
+            found.add(step.divisor)
+        elif isinstance(step, LinearStep) and set(step.rows) != set(step.columns):
+            found |= quantities_in((*step.rows, *step.columns))
+    return found
 
 
 def _strength(fit: Fitted, sloped: Sloped, step: Step) -> Strength | None:

@@ -8,7 +8,7 @@ R and t may depend on earlier quantities; with ``e = t - R'x``, M the matrix of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,29 +58,63 @@ class Sloped:
         return value, slope
 
 
-def slopes_of(recipe: Recipe, sigma: Floats, names: Sequence[str]) -> Sloped | None:
-    """The recipe run with slopes; None if some step has no unique solution."""
+def slopes_of(
+    recipe: Recipe, sigma: Floats, names: Sequence[str], wanted: Collection[str] | None = None
+) -> Sloped | None:
+    """The recipe run with slopes; None if some step has no unique solution.
+
+    ``wanted``: the quantities whose slopes are needed (left out: all); others have only values, for a slope is as
+    large as the covariance matrix.
+    """
     found = Sloped(sigma, {v: i for i, v in enumerate(names)}, {}, {})
+    needed = None if wanted is None else behind(recipe, wanted)
     for step in recipe.steps:
         match step:
             case LinearStep():
-                if not _solved(found, step):
+                if not _solved(found, step, needed):
                     return None
             case SumStep():
-                if not _summed(found, step):
+                if not _summed(found, step, needed):
                     return None
             case CovarianceStep(output, left, right):
                 a, b = found.vector(left), found.vector(right)
                 found.values[output] = float(a @ sigma @ b)
-                found.slopes[output] = (
-                    _symmetric(np.outer(b, a)) + found.moved(left, sigma @ b) + found.moved(right, sigma @ a)
-                )
+                if needed is None or output in needed:
+                    found.slopes[output] = (
+                        _symmetric(np.outer(b, a)) + found.moved(left, sigma @ b) + found.moved(right, sigma @ a)
+                    )
             case ValueStep(output, value):
-                found.values[output], found.slopes[output] = value, np.zeros_like(sigma)
+                found.values[output] = value
+                if needed is None or output in needed:
+                    found.slopes[output] = np.zeros_like(sigma)
     return found
 
 
-def _solved(found: Sloped, step: LinearStep) -> bool:
+def behind(recipe: Recipe, wanted: Collection[str]) -> set[str]:
+    """Quantities, and all that their slopes are made of."""
+    found = set(wanted)
+    for step in reversed(recipe.steps):
+        match step:
+            case LinearStep(rows, columns, target, outputs):
+                if any(q in found for q in outputs):
+                    found |= quantities_in((*rows, *columns, target))
+            case SumStep(output, terms, divisor):
+                if output in found:
+                    found |= {q for _, factors in terms for q in factors} | (
+                        {divisor} if divisor is not None else set()
+                    )
+            case CovarianceStep(output, left, right):
+                if output in found:
+                    found |= quantities_in((left, right))
+    return found
+
+
+def quantities_in(combinations: Sequence[Combination]) -> set[str]:
+    """The quantities that some combinations of variables are made with."""
+    return {q for c in combinations for _, q in c.minus}
+
+
+def _solved(found: Sloped, step: LinearStep, needed: Collection[str] | None) -> bool:
     L, R = (np.array([found.vector(c) for c in part]) for part in (step.rows, step.columns))
     target = found.vector(step.target)
     try:
@@ -93,6 +127,9 @@ def _solved(found: Sloped, step: LinearStep) -> bool:
     for i, output in enumerate(step.outputs):
         if output is None:
             continue
+        found.values[output] = float(x[i])
+        if needed is not None and output not in needed:
+            continue
         along = inverse[i] @ L
         through = found.sigma @ along
         slope = _symmetric(np.outer(left_over, along)) + found.moved(step.target, through)
@@ -100,24 +137,27 @@ def _solved(found: Sloped, step: LinearStep) -> bool:
             slope = slope + inverse[i, r] * found.moved(c, seen)
         for k, c in enumerate(step.columns):
             slope = slope - x[k] * found.moved(c, through)
-        found.values[output], found.slopes[output] = float(x[i]), slope
+        found.slopes[output] = slope
     return True
 
 
-def _summed(found: Sloped, step: SumStep) -> bool:
-    total, slope = 0.0, np.zeros_like(found.sigma)
+def _summed(found: Sloped, step: SumStep, needed: Collection[str] | None) -> bool:
+    total = sum(sign * float(np.prod([found.values[q] for q in factors])) for sign, factors in step.terms)
+    below = 1.0 if step.divisor is None else found.values[step.divisor]
+    if below == 0.0:
+        return False
+    total = total / below
+    found.values[step.output] = total
+    if needed is not None and step.output not in needed:
+        return True
+    slope = np.zeros_like(found.sigma)
     for sign, factors in step.terms:
         numbers = [found.values[q] for q in factors]
-        total += sign * float(np.prod(numbers))
         for k, q in enumerate(factors):
-            slope = slope + sign * float(np.prod(numbers[:k] + numbers[k + 1 :])) * found.slopes[q]
+            slope += sign * float(np.prod(numbers[:k] + numbers[k + 1 :])) * found.slopes[q]
     if step.divisor is not None:
-        below = found.values[step.divisor]
-        if below == 0.0:
-            return False
-        total = total / below
         slope = (slope - total * found.slopes[step.divisor]) / below
-    found.values[step.output], found.slopes[step.output] = total, slope
+    found.slopes[step.output] = slope
     return True
 
 

@@ -197,15 +197,41 @@ def residual_variances(base: Tangent, S: Floats) -> Floats:
 
     ``M_ij`` is the pair itself less what the parameters follow, ``sum_k d_k[i, j] H_k``, with ``d_k`` orthonormal
     directions of Sigma in the metric of the information, ``H_k = Sigma^-1 d_k Sigma^-1 / 2``; var tr(M E) = 2 tr(MSMS).
+    A parameter's entry moves Sigma by ``l r' + r l'``, so that H and its traces need vectors only, and no matrices.
     """
-    directions, H = _followed(base)
-    count, p = len(directions), len(S)
-    HS = H @ S
-    overlap = HS.reshape(count, -1) @ HS.transpose(0, 2, 1).reshape(count, -1).T
-    flat = directions.reshape(count, -1)
-    twice = 2.0 * (flat * (overlap @ flat)).sum(axis=0).reshape(p, p)
-    crossed = 4.0 * (directions * (S @ HS)).sum(axis=0)
-    return np.asarray(_size(S) - crossed + twice)
+    p, inverse, reach = len(S), np.linalg.inv(base.cov), base.B.T @ base.omega
+    i, j = np.triu_indices(p)
+    crossed = np.zeros(len(i))
+    moved, mixing, q, s = [], [], [], []
+    for part in base.parts:
+        vectors, values = part.directions()
+        mix = (vectors / np.sqrt(values))[part.owner]
+        left, right = part.X @ reach.T, base.B[part.at]
+        own_q, own_s = left @ inverse, right @ inverse
+        moved.append(mix.T @ _pairs(left, right, i, j))
+        crossed += (moved[-1] * (mix.T @ _pairs(own_q @ S, own_s @ S, i, j))).sum(axis=0)
+        mixing.append(mix)
+        q.append(own_q)
+        s.append(own_s)
+    Q, R, directions = np.concatenate(q), np.concatenate(s), np.concatenate(moved)
+    QS, QR = Q @ S, Q @ S @ R.T
+    traces = 0.5 * ((QS @ Q.T) * (R @ S @ R.T) + QR * QR.T)
+    overlap = _mixed(mixing, _mixed(mixing, traces).T)
+    twice = 2.0 * (directions * (overlap @ directions)).sum(axis=0)
+    found = np.empty((p, p))
+    found[i, j] = found[j, i] = twice - 2.0 * crossed
+    return np.asarray(_size(S) + found)
+
+
+def _pairs(left: Floats, right: Floats, i: Ints, j: Ints) -> Floats:
+    """``l r' + r l'`` of each line, at some pairs."""
+    return np.asarray(left[:, i] * right[:, j] + right[:, i] * left[:, j])
+
+
+def _mixed(mixing: list[Floats], matrix: Floats) -> Floats:
+    """A block-diagonal matrix, transposed, times another."""
+    ends = np.cumsum([0, *(len(block) for block in mixing)])
+    return np.concatenate([block.T @ matrix[a:b] for block, a, b in zip(mixing, ends, ends[1:], strict=False)])
 
 
 def _followed(base: Tangent) -> tuple[Floats, Floats]:

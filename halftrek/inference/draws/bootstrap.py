@@ -46,6 +46,7 @@ Key = tuple[Redraw, int, int]
 Maker = Callable[[Fitted, Redraw, int, int, Progress | None], "Replicates"]  # how many, and from which seed
 
 AT_ONCE = 500  # replicates that are fitted in one call, between signs of progress
+HELD_MODELS = 24_000_000  # numbers in the coefficients of replicates up to which they are kept for the next question
 KEPT = 4  # sets of replicates that are kept for each fit
 MANY_FAILED = 0.1  # share of failed replicates from which on intervals are in doubt
 
@@ -117,9 +118,14 @@ def replicates_of(
 
 
 def _made(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
+    refuse_other_methods(fit, kind)
+    return kind_of_data(fit).replicates(fit, kind, replicates, random_state, progress)
+
+
+def refuse_other_methods(fit: Fitted, kind: Redraw) -> None:
+    """Replicates are fitted by maximum likelihood, so the fit has to be."""
     if fit.method not in ("em", "dwls"):
         raise InputError(f'interval="{kind}" fits the model again by method="em", and this fit is by {fit.method!r}')
-    return kind_of_data(fit).replicates(fit, kind, replicates, random_state, progress)
 
 
 def together(fit: Fitted, kind: Redraw, replicates: int, random_state: int, progress: Progress | None) -> Replicates:
@@ -231,11 +237,16 @@ def bootstrap_spread(
     progress: Progress | None = None,
 ) -> tuple[Spread, Spread, tuple[Note, ...]]:
     """How values and variances ``found`` vary over replicates, and what to know about it."""
-    drawn = replicates_of(fit, kind, replicates, random_state, progress)
-    values, variances = drawn.values_of(query)
+    if _too_large(fit, kind, replicates):
+        values, variances = _passing(fit, query, kind, replicates, random_state, progress)
+        made = replicates
+    else:
+        drawn = replicates_of(fit, kind, replicates, random_state, progress)
+        values, variances = drawn.values_of(query)
+        made = drawn.drawn
     good = np.isfinite(values).all(axis=1) & np.isfinite(variances).all(axis=1)
     values, variances = values[good], variances[good]
-    notes = about_failures(drawn.drawn - int(good.sum()), drawn.drawn, kind)
+    notes = about_failures(made - int(good.sum()), made, kind)
     if len(values) < 2:
         return _nothing(len(found[0])), _nothing(len(found[1])), notes
     both = np.concatenate([values, variances], axis=1)
@@ -248,6 +259,23 @@ def bootstrap_spread(
     errors = both.std(axis=0, ddof=1)
     k = len(found[0])
     return Spread(errors[:k], limits[:k]), Spread(errors[k:], limits[k:]), notes
+
+
+def _too_large(fit: Fitted, kind: Redraw, replicates: int) -> bool:
+    """Whether so many models of a wide graph would fill the memory; then none is kept: each question draws again."""
+    if kind == "jackknife" or kind_of_data(fit).replicates is not together:
+        return False
+    return replicates * len(fit.model.names) ** 2 > HELD_MODELS
+
+
+def _passing(
+    fit: Fitted, query: Query, kind: Redraw, replicates: int, random_state: int, progress: Progress | None
+) -> tuple[Floats, Floats]:
+    """Values and variances of the answer in the same replicates, of which only some are there at a time."""
+    refuse_other_methods(fit, kind)
+    parts = [values_of(query, part) for part in _fits(fit, kind, replicates, random_state, progress)]
+    values, variances = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return values, variances
 
 
 def acceleration(fit: Fitted, query: Query, kind: Redraw) -> Floats:

@@ -49,6 +49,11 @@ def test_slopes_are_finite_differences() -> None:
         assert sloped.values[recipe.outputs[0]] == pytest.approx(solve(recipe, model.cov, model.names))
         expected = (up - down) / (2 * STEP)
         assert (sloped.slopes[recipe.outputs[0]] * D).sum() == pytest.approx(expected, rel=1e-4, abs=1e-5)
+        for q in sloped.slopes:  # only what one of them is made of
+            one = slopes_of(recipe, model.cov, model.names, {q})
+            assert one is not None
+            assert one.values == sloped.values
+            np.testing.assert_array_equal(one.slopes[q], sloped.slopes[q])
         several += len(recipe.steps) > 1
     assert several >= 10  # formulas that feed on earlier ones are among them
 

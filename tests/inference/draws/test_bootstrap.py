@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import halftrek as ht
+from halftrek.bottom.choices import Redraw
 from halftrek.errors import InputError
 from halftrek.estimation import BatchFit, fit_batch
 from halftrek.inference.draws import bootstrap, resample
@@ -329,3 +330,15 @@ def test_what_does_not_move_has_no_acceleration() -> None:
     fit = ht.fit("x -> y", {"x": rows[:, 0], "y": rows[:, 1]})
     for kind in ("bootstrap", "parametric"):
         assert list(acceleration(fit, parse_question("y ~> x"), kind)) == [0.0]
+
+
+@pytest.mark.parametrize("kind", ["bootstrap", "parametric"])
+def test_models_that_would_fill_the_memory_are_not_kept(kind: Redraw, monkeypatch: pytest.MonkeyPatch) -> None:
+    fit, again = ht.fit(NAPKIN, rows(80, 4)), ht.fit(NAPKIN, rows(80, 4))
+    kept = fit.effect("c", "d", interval=kind, replicates=60)
+    monkeypatch.setattr(bootstrap, "HELD_MODELS", 0)
+    passing = again.effect("c", "d", interval=kind, replicates=60)
+    assert interval_of(passing) == interval_of(kept)
+    assert se_of(passing) == se_of(kept)
+    assert bootstrap._kept.get(fit)
+    assert not bootstrap._kept.get(again)
