@@ -128,9 +128,9 @@ def covered(design: Design, samples: int, *, skewed: bool) -> Iterator[str]:
             away[question].append((float(found[0].value) - truth) / se)
     for question in design.truth:
         shares = hits[question] / max(1, samples - lost[question])
-        errors = "skewed" if skewed else "normal"
+        errors, bar = "skewed" if skewed else "normal", "\\|"
         yield (
-            f"| {design.name} | `{question}` | {errors} | {shares[0]:.1%} | {shares[1]:.1%} | "
+            f"| {design.name} | `{question.replace('|', bar)}` | {errors} | {shares[0]:.1%} | {shares[1]:.1%} | "
             f"{np.mean(away[question]):+.2f} | {lost[question]} |"
         )
 
