@@ -5,6 +5,12 @@ from __future__ import annotations
 from halftrek.notes.words import Words
 
 BOUNDS: dict[str, Words] = {
+    "bounds without hidden": Words(
+        "the bounds are those of the graph of the observed variables alone, which says less: they hold, and what the "
+        "hidden variables ({hidden}) would add to them is not used",
+        "of the observed variables alone",
+        "note",
+    ),
     "likelihood set": Words(
         "the interval holds every value that a model within the assumptions has and that the data do not exclude, by "
         "its likelihood; it covers the true value, not the whole set",

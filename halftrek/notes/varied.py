@@ -10,6 +10,11 @@ VARIED: dict[str, Words] = {
         "own fit worse",
         level="note",
     ),
+    "fitted at each value": Words(
+        "everything else was estimated again for each value of {edges}; whether data leave it free or speak against "
+        "some of these values was not looked at",
+        level="note",
+    ),
     "covariance stays": Words(
         "data leave {edges} free: each value has a model that fits the data as well as the others, so nothing was "
         "estimated again",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Unpack, cast
 
 import numpy as np
@@ -14,7 +15,6 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import refit
 from halftrek.graphs import Graph
-from halftrek.graphs.hidden import refuse_hidden
 from halftrek.inference.evidence.few_valued import refuse_few_valued
 from halftrek.inference.evidence.layered import layer_notes
 from halftrek.inference.information.robust import rows_needed
@@ -26,6 +26,7 @@ from halftrek.partial.chance.likelihood import Piece
 from halftrek.partial.chance.program import Program
 from halftrek.partial.chance.setting import program_of, vector_of
 from halftrek.partial.fibre import fibre_of
+from halftrek.partial.observed import observed_part
 from halftrek.partial.sets import End, IdentifiedSet, identified_set
 from halftrek.partial.sets.covariance import held_weights, plain_latents
 from halftrek.queries import Query, Standardized, check_query
@@ -79,7 +80,10 @@ def bounds_of(
     constraints: Assumed | None = None,
 ) -> Bounds:
     """The same from a fit, whose data are used as they were read: with weights, clusters and missing values."""
-    refuse_hidden(fit.graph, "bounds()")
+    if fit.graph.hidden:
+        plain, said = observed_part(fit, question, assuming=bool(assume) or constraints is not None)
+        outer = bounds_of(plain, question, level=level, interval=interval)
+        return replace(outer, notes=(said, *outer.notes))
     kind: SetInterval = interval or ("likelihood" if fit.moments.layer is None else "stoye")
     assumed, query = _asked(fit, question, assume, constraints, level, kind)
     wide = _relaxed_fit(fit, assumed)

@@ -24,7 +24,7 @@ from halftrek.identification.clock import start_clock
 from halftrek.identification.hidden.level import arrows_of_level, depends_on_level, local_verdicts
 from halftrek.identification.hidden.measured import Measured
 from halftrek.identification.hidden.preserved import is_preserved
-from halftrek.identification.hidden.solutions import solutions
+from halftrek.identification.hidden.solutions import Solutions, solutions
 from halftrek.identification.hidden.values import witness_of_values
 from halftrek.identification.local.witness import Witness, find_witness
 from halftrek.identification.verdict import Verdict
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from halftrek.identification.study import Study
 
 _QUICK = 0.5  # seconds for elimination before other solutions are searched for
-_MODELS = 4  # random models at which they are
+_MODELS = 5  # random models at which they are
+_PATIENCE = 4.0  # times the budget that the search at one of them may take
 _EXACT = (
     "At a random covariance matrix of this graph, eliminating all other unknowns from the model's equations leaves one "
     "single value (checked exactly at two random points, modulo two primes)."
@@ -130,7 +131,7 @@ def _locally(study: Study, query: Query, asked: list[str], budget: float) -> Ver
     graph, scales = study.graph, scale_sentences(study.graph, asked)
     count = _counted(study, query, asked, min(budget, _QUICK))
     second = None if count is not None and count.values == 1 else _second(study, query, asked, budget)
-    if count is None and second is None:
+    if count is None:
         count = _counted(study, query, asked, budget)
     if count is not None and count.values == 1:
         reason = (
@@ -166,14 +167,22 @@ def _counted(study: Study, query: Query, asked: list[str], seconds: float) -> Co
 
 
 def _second(study: Study, query: Query, asked: list[str], budget: float) -> Witness | None:
-    """Two models with the same covariances and different answers, from searches at a few random models."""
-    key, values = "solutions", any(depends_on_level(query, v) for v in asked)
-    if key not in study.memory:
-        clock, rng = start_clock(budget, study.progress), np.random.default_rng(0)
-        study.memory[key] = [solutions(study.graph, rng, clock) for _ in range(_MODELS)]
-    met = (found for found in study.memory[key] if found is not None)
-    proofs = (witness_of_values(one, query) if values else one.witness(query) for one in met)
-    return next((proof for proof in proofs if proof is not None), None)
+    """Two models with the same covariances and different answers, from searches at a few random models.
+
+    The work is bounded, so that the time is there for a machine that is busy: the same graph has the same verdict.
+    """
+    values = any(depends_on_level(query, v) for v in asked)
+    for number in range(_MODELS):
+        key = ("solutions", number)
+        if key not in study.memory:
+            clock = start_clock(_PATIENCE * budget, study.progress)
+            study.memory[key] = solutions(study.graph, np.random.default_rng(number), clock)
+        met: Solutions | None = study.memory[key]
+        if met is not None:
+            proof = witness_of_values(met, query) if values else met.witness(query)
+            if proof is not None:
+                return proof
+    return None
 
 
 def _not_identified(study: Study, query: Query, budget: float, witness: bool) -> Verdict:

@@ -27,7 +27,7 @@ from halftrek.queries.types import Query
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
 
-MOST_WORK = 3e7  # products of parameters squared, pairs and starts, above which no search is begun
+MOST_WORK = 2e7  # products of parameters squared, pairs and starts, above which no search is begun
 _STARTS = 64
 _STEPS = 150
 _CLOSE = 1e-12  # of covariances that are the same

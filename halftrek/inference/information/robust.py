@@ -63,6 +63,11 @@ def count_clusters(fit: Fitted) -> int:
 def clusters_with_rows(fit: Fitted) -> tuple[int, ...]:
     """The numbers of the clusters that have rows with values (all values, where the fit left the others out)."""
     rows = rows_needed(fit, "errors by cluster")
+    if rows.cluster is None:
+        raise InputError(
+            "what leaves out a cluster at a time needs rows in clusters: fit with cluster=, or ask for "
+            'interval="robust" or "bootstrap"'
+        )
     counts = gather(rows, _counted, merged_by_label, kind_of_data(fit).like(fit)).values[:, 0]
     return tuple(np.flatnonzero(counts).tolist())
 

@@ -10,7 +10,7 @@ import numpy as np
 from halftrek.errors import GraphError, InputError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge, Graph
-from halftrek.graphs.hidden import refuse_hidden
+from halftrek.graphs.hidden import refuse_hidden, scaled_by
 from halftrek.partial.varied.contours import Contours, contours_of
 from halftrek.partial.varied.curve import Sensitivity, curve_of
 from halftrek.partial.varied.engine.edges import EdgeLike, read_edges
@@ -36,10 +36,13 @@ def varied(
         raise InputError(f"level must lie between 0 and 1, for instance 0.95, not {level!r}")
     if not np.isfinite(target):
         raise InputError(f"target is the answer to look for, a finite number, not {target!r}")
-    refuse_hidden(fitted.graph, "sensitivity()")
     query, edges = read_question(question), read_edges(fitted.graph, edge)
+    for e in edges:
+        if e.first in fitted.graph.hidden and e.kind == "->" and scaled_by(fitted.graph, e.first) == e.second:
+            raise InputError(f"{e} sets the scale of hidden {e.first!r}, and other values of it say nothing new")
     if len(edges) == 1:
         return curve_of(fitted, query, edges[0], values=_numbers(values), level=level, target=target)
+    refuse_hidden(fitted.graph, "sensitivity() over two edges")
     return contours_of(
         fitted, query, (edges[0], edges[1]), values=_lists(values), level=level, target=target, intervals=intervals
     )

@@ -19,7 +19,7 @@ from halftrek.graphs import Edge
 from halftrek.inference import How
 from halftrek.notes import Note, note
 from halftrek.partial.varied.engine.bracket import Bracket, narrowed
-from halftrek.partial.varied.engine.edges import has_edge, plain
+from halftrek.partial.varied.engine.edges import has_edge, held, plain
 from halftrek.partial.varied.engine.family import Family
 from halftrek.partial.varied.engine.points import Points
 from halftrek.partial.varied.engine.poles import poles_between
@@ -156,8 +156,9 @@ def _without(fitted: Fitted, edge: Edge) -> Fitted:
     if not has_edge(graph, edge):
         return fitted
     arcs = [arc for arc in graph.bidirected if set(arc) != {edge.first, edge.second}]
+    without = held(graph, [edge], [0.0]) if graph.hidden else graph.with_(bidirected=arcs)
     options = fitted.options
-    return refit(fitted, graph.with_(bidirected=arcs), noise=dict(options.noise), intercepts=dict(options.intercepts))
+    return refit(fitted, without, noise=dict(options.noise), intercepts=dict(options.intercepts))
 
 
 def intervals_of(family: Family, points: Points, estimates: Floats, how: How) -> tuple[Floats, tuple[Note, ...]]:
@@ -190,7 +191,8 @@ def _nearest(family: Family, values: Floats, estimates: Floats, target: float) -
 
 def _notes(family: Family, estimates: Floats, gaps: Sequence[float], several: bool) -> list[Note]:
     edge = str(family.edges[0])
-    found = [note("covariance stays" if family.direct else "each value refitted", edges=edge)]
+    refitted = "fitted at each value" if family.fitted.graph.hidden else "each value refitted"
+    found = [note("covariance stays" if family.direct else refitted, edges=edge)]
     if family.without_share.any():
         found.append(note("no correlation", edges=edge, at=""))
     if several:

@@ -131,7 +131,7 @@ def test_covariances_and_their_slopes() -> None:
     equations = Equations(table, units)
     i, j = equations.pairs
     found, slopes = equations.covariances(theta, slopes=True)
-    assert slopes.shape == (len(theta), table.count, len(i))
+    assert slopes.shape == (3, table.count, len(i))
     for k, point in enumerate(theta):
         model = model_at(Point(table, Reals(), point * equations.sizes), means=False)
         assert found[k] == pytest.approx(model.cov[i, j] / (units[i] * units[j]), abs=1e-12)

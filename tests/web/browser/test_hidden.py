@@ -10,7 +10,7 @@ from tests.web.browser.driver import Driver
 from tests.web.browser.test_keyboard import press, tab_to
 
 FACTOR = "latent F; z -> F; F -> {a, b, y}"
-LOCAL = "latent F; latent G; F -> {a, b, c}; G -> {b, c, d}; F -> G; {v, w} -> F; {x, y} -> G"
+LOCAL = "latent F; v1 -> {v2, v3, F}; v2 -> v3 -> F -> v5; v1 <-> {v2, v3, F, v5}; F -> {a, b, c}; F -> a [1]"
 
 
 def rows() -> dict[str, list[float]]:
@@ -63,8 +63,8 @@ def test_arrows_into_hidden_variables_by_keyboard(tab: Driver) -> None:
 
 def test_every_notation_stays_live_and_the_word_is_shown(tab: Driver) -> None:
     tab.write("graph", LOCAL)
-    tab.write("question", "F ~> G")
-    assert "Locally identified" in tab.expect_verdict("locally identified", "F ~> G")
+    tab.write("question", "F ~> v5")
+    assert "Locally identified" in tab.expect_verdict("locally identified", "F ~> v5")
     tab.write("graph", "latent F; z -> F; F -> a")
     for name in ("lavaan", "DOT", "dagitty"):
         tab.notation(name)

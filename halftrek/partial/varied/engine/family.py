@@ -70,7 +70,12 @@ class Family:
 
     @cached_property
     def direct(self) -> bool:
-        """True if data leave the edges free: their values can be changed and the fitted covariance stays."""
+        """True if data leave the edges free: their values can be changed and the fitted covariance stays.
+
+        Models of one covariance are not followed where hidden variables have causes: there each value is fitted.
+        """
+        if self.fitted.graph.hidden:
+            return False
         return not self.fitted.options.intercepts and free_given_covariance(self.equations, self.start)
 
     @cached_property
@@ -79,6 +84,8 @@ class Family:
 
         Those are arcs one end of which has an error variance that other models of the same covariance have not.
         """
+        if self.fitted.graph.hidden:
+            return np.zeros(len(self.edges), dtype=bool)
         here, value = self.start[None], self.equations.at(self.start[None])[2]
         there = next(others(self.equations, self.start, value), None)
         moved = np.zeros(len(self.equations.sigma), dtype=bool)
@@ -105,7 +112,7 @@ class Family:
     def verdict(self) -> Verdict:
         """Whether the question has an answer once the edges are held."""
         found = self._verdict_at(np.full(len(self.edges), UNTRIED))
-        if found.status not in ("identified", "finite"):
+        if not (found.answerable or found.status == "finite"):
             raise NotIdentifiedError(found.explain(), found)
         return found
 
@@ -128,11 +135,19 @@ class Family:
     @property
     def standing(self) -> Floats:
         """What the edges are in the fitted model: weights and covariances."""
+        if self.fitted.graph.hidden:
+            return np.asarray(stacked([self.fitted], self.graph, self.fitted.model.names).values(self.edges)[0])
         return np.asarray(points_of(self.equations, self.start[None], self.fitted, self.graph).values(self.edges)[0])
 
     @property
     def units(self) -> Floats:
         """What one standard deviation is on the scale of each edge."""
+        if self.fitted.graph.hidden:
+            model = self.fitted.model
+            one = dict(zip(model.names, np.sqrt(np.diag(model.cov)).tolist(), strict=True))
+            return np.array(
+                [one[e.second] / one[e.first] if e.kind == "->" else one[e.first] * one[e.second] for e in self.edges]
+            )
         sd = self.equations.sd
         return np.array(
             [sd[j] / sd[i] if scale == "weight" else sd[i] * sd[j] for scale, i, j in self.equations.varied]
