@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import halftrek as ht
+from halftrek.partial import Sensitivity
 from halftrek.partial.varied.omitted import robustness_value
 from tests.partial.varied.oracles import FRONT_DOOR, exact, refitted, regression
 
@@ -153,6 +154,7 @@ def test_no_correlation_is_given_where_an_error_variance_is_open() -> None:
     assert (ranked.smallest, ranked.rv) == (None, None)
     assert np.isnan(ranked.slope)
     curve = fit.sensitivity("a ~> y", edge="a <-> y")
+    assert isinstance(curve, Sensitivity)
     assert curve.zero == pytest.approx(covariance, rel=1e-9)
     assert np.isnan(curve.correlation).all()
     assert np.isfinite(curve.estimates).all()

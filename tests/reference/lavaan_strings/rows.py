@@ -72,7 +72,7 @@ def sites(rng: np.random.Generator, n: int = 390) -> dict[str, np.ndarray]:
     """Items of two factors, a score on four occasions and a grade at three sites, which differ a little."""
     site = rng.integers(1, 4, n)
     site[:3] = (2, 3, 1)  # groups are in the order of their first rows
-    columns = {"site": site}
+    columns: dict[str, np.ndarray] = {"site": site}
     verbal = 0.3 * (site == 3) + (0.8 + 0.2 * site) * rng.normal(size=n)
     maths = 0.5 * verbal + 0.8 * rng.normal(size=n)
     for name, factor, loadings in (("v", verbal, (1.0, 0.9, 1.1)), ("m", maths, (1.0, 1.2, 0.8))):
