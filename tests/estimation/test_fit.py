@@ -280,3 +280,21 @@ def test_intercepts_fixed_by_name_in_a_confounded_district() -> None:
 def test_bad_options_name_the_culprit(options: dict[str, Any], message: str) -> None:
     with pytest.raises((InputError, GraphError), match=message):
         fit(instrument().graph, population(instrument()), **options)
+
+
+def test_several_held_coefficients_are_taken_off_before() -> None:
+    """``y - 0.5 x`` has a mean alone, ``z - 0.3 x`` is regressed on y, ``w + 0.2 z`` on x."""
+    rows = np.random.default_rng(4).normal(size=(200, 4)) @ np.triu(np.full((4, 4), 0.6)) + [1.0, -2.0, 3.0, 0.5]
+    x, y, z, w = rows.T
+    graph = Graph([("x", "y"), ("x", "z"), ("y", "z"), ("z", "w"), ("x", "w")], [])
+    data = Moments(("x", "y", "z", "w"), 200, rows.mean(axis=0), np.cov(rows.T, ddof=0))
+    found = fit(graph, data, coefficients={"x -> y": 0.5, "x -> z": 0.3, "z -> w": -0.2}).model
+    at = {v: found.names.index(v) for v in "xyzw"}
+    for cause, effect, left in (("y", "z", z - 0.3 * x), ("x", "w", w + 0.2 * z)):
+        slope, level = np.polyfit(rows[:, "xyzw".index(cause)], left, 1)
+        assert found.T[at[cause], at[effect]] == pytest.approx(slope, rel=1e-9)
+        assert found.mu[at[effect]] == pytest.approx(level, rel=1e-9)
+        noise = np.var(left - slope * rows[:, "xyzw".index(cause)])
+        assert found.omega[at[effect], at[effect]] == pytest.approx(noise, rel=1e-9)
+    assert found.mu[at["y"]] == pytest.approx((y - 0.5 * x).mean(), rel=1e-9)
+    assert found.omega[at["y"], at["y"]] == pytest.approx(np.var(y - 0.5 * x), rel=1e-9)

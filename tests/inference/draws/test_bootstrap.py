@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as student
 
 import halftrek as ht
 from halftrek.bottom.choices import Redraw
 from halftrek.errors import InputError
 from halftrek.estimation import BatchFit, fit_batch
 from halftrek.inference.draws import bootstrap, resample
-from halftrek.inference.draws.bootstrap import acceleration, replicates_of
+from halftrek.inference.draws.bootstrap import Replicates, acceleration, replicates_of
 from halftrek.inference.draws.resample import draw_model, draw_rows
 from halftrek.models import Gaussian
 from halftrek.queries import evaluate
@@ -342,3 +344,15 @@ def test_models_that_would_fill_the_memory_are_not_kept(kind: Redraw, monkeypatc
     assert se_of(passing) == se_of(kept)
     assert bootstrap._kept.get(fit)
     assert not bootstrap._kept.get(again)
+
+
+def test_ranges_of_a_jackknife_count_its_clusters() -> None:
+    """Student's quantile with one less than there are, around the estimate; Efron and Tibshirani (1993), 11.5."""
+    values, centre = np.random.default_rng(2).normal(size=(12, 3)), np.array([0.1, -0.2, 0.3])
+    made = Replicates(BatchFit.__new__(BatchFit), 12, "jackknife")
+    found = made.factor(values, centre, 0.9)
+    errors = np.sqrt(11.0 / 12.0 * ((values - centre) ** 2).sum(axis=0))
+    np.testing.assert_allclose(found.errors(), errors)
+    np.testing.assert_allclose(found.reaches(), student.ppf(0.95, 11) * errors, rtol=1e-9)
+    drawn = replace(made, kind="bootstrap").factor(values, centre, 0.9)
+    np.testing.assert_allclose(drawn.errors(), values.std(axis=0, ddof=1))
