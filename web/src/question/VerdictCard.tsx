@@ -42,7 +42,7 @@ export function VerdictCard(): JSX.Element {
       {status === "identified" && reply.verdict.estimand !== null && (
         <Formula block latex={reply.verdict.latex} text={reply.verdict.estimand} />
       )}
-      {status === "identified" || status === "locally identified" ? <Sets reply={reply} /> : <Refusal reply={reply} />}
+      {reply.more ? <Refusal reply={reply} /> : <Sets reply={reply} />}
       <Paths reply={reply} />
     </div>
   );

@@ -78,9 +78,8 @@ export const ends = computed((): { cause: string; outcome: string } | null => {
   const asked = verdict.value?.question;
   return asked?.cause && asked.outcome && question.value !== "" ? { cause: asked.cause, outcome: asked.outcome } : null;
 });
-const ANSWERED = ["identified", "locally identified"];
-/** True if a fit has an answer: it is identified, or at least so near the estimates. */
-export const isKnown = computed(() => ANSWERED.includes(verdict.value?.verdict.status ?? "") && verdict.error === null && question.value !== "");
+/** True if a fit has an answer: it is identified, or at least so near the estimates and no second solution is known. */
+export const isKnown = computed(() => verdict.value?.more === false && verdict.error === null && question.value !== "");
 
 async function take(request: Promise<{ data: DataInfo }>): Promise<void> {
   dataError.value = null;
