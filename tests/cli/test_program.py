@@ -44,7 +44,7 @@ def test_all_commands_are_there() -> None:
     assert set(commands()) == {
         "demo", "reproduce", "identify", "fit", "query", "effect", "counterfactual", "compare", "report", "run",
         "simulate", "convert", "completion", "schema", "instruments", "adjustments", "predict",
-        "robustness", "sensitivity", "bounds", "serve",
+        "robustness", "sensitivity", "bounds", "serve", "together",
     }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from halftrek.cli.options import DATA_HELP, add_command
 if TYPE_CHECKING:
     from halftrek.cli.options import Commands
 
-_EXAMPLE = "halftrek together model.lavaan rows.csv --by school --lavaan cfa --equal loadings,intercepts"
+_EXAMPLE = "halftrek together 'reaction ~ c(a, a)*pmi' tal_or --by cond"
 
 
 def add_to(commands: Commands, _words: Collection[str]) -> None:

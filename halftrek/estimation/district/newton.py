@@ -24,8 +24,6 @@ from halftrek.estimation.district.shape import Problem
 from halftrek.estimation.district.steps import FAR, NEAR, RIDGE, SOLID, has_fallen, is_last
 from halftrek.models.kernels import choleskys
 
-CALM = 1e-6  # gain of a Newton step that needs no damping
-
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
@@ -104,8 +102,7 @@ def minimize(
             x, value = np.where(good[:, None], moved, x), np.where(good, trial.value, value)
             state = trial.but_for(~good, state)
         if not (plain.all() and good.all()):
-            # a short Newton step needs no damping, without which alone it can be the last
-            calmer = np.where((damping < 1e-7) | (step.newton & (step.gain < CALM)), 0.0, damping / 8.0)
+            calmer = np.where(damping < 1e-7, 0.0, damping / 8.0)
             damping = np.where(good, calmer, np.maximum(damping * 8.0, 1e-3))
         leave = done | (damping >= 1e9)
         if taken == max_iter:

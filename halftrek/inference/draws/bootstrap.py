@@ -263,7 +263,8 @@ def bootstrap_spread(
 
 def _too_large(fit: Fitted, kind: Redraw, replicates: int) -> bool:
     """Whether so many models of a wide graph would fill the memory; then none is kept: each question draws again."""
-    if kind == "jackknife" or kind_of_data(fit).replicates is not together:
+    data = kind_of_data(fit)
+    if kind == "jackknife" or not (data.by_district and data.moments_suffice):  # fitted one by one
         return False
     return replicates * len(fit.model.names) ** 2 > HELD_MODELS
 

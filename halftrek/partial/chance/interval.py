@@ -28,7 +28,7 @@ from halftrek.partial.chance.search import Ends, Factor
 from halftrek.results.sets.bounds import CONTRADICTED
 from halftrek.trust import Leeway
 
-STEP = 1e-3  # of deviance, by which an end is moved to see its standard error
+STEPS = (1e-3, 4e-3, 2.5e-4, 1.6e-2)  # of deviance, by which an end is moved to see its error: the first that can be
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +119,12 @@ def _error(program: Program, vector: Floats | None, end: float, side: int, facto
     if vector is None or not isfinite(end):
         return 0.0
     search = Search(program, 0.95, vector)
-    start = search.aside(vector, side, STEP)
-    point = program.furthest(start, side, STEP)
-    if point is None:
-        return float("nan")
-    direction = search.cut_at(point, side)[1].direction
-    return float(abs(point.answer - end) / np.sqrt(STEP) * np.sqrt(factor(direction)))
+    for step in STEPS:
+        point = program.furthest(search.aside(vector, side, step), side, step)
+        if point is not None:
+            direction = search.cut_at(point, side)[1].direction
+            return float(abs(point.answer - end) / np.sqrt(step) * np.sqrt(factor(direction)))
+    return float("nan")
 
 
 def _cuts(found: LikelihoodSet) -> Ends:

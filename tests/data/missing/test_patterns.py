@@ -185,7 +185,7 @@ def test_columns_without_values_are_named() -> None:
         read_patterns(np.full((3, 2), np.nan))
     with pytest.raises(DataError, match="infinite"):
         read_patterns(np.array([[1.0, np.inf], [np.nan, 1.0]]))
-    with pytest.raises(DataError, match="no moments"):
+    with pytest.raises(DataError, match="not moments"):
         read_moments(read_patterns(incomplete(0, 20, 2)))
 
 

@@ -123,7 +123,7 @@ def test_a_mean_outside_of_the_values_is_warned_of() -> None:
 
 
 def test_a_single_value_is_refused_with_the_mean_as_a_way_out() -> None:
-    with pytest.raises(ht.HalftrekError, match=r"E\[y \| do\(x=1\)\], which is the probability of 1"):
+    with pytest.raises(ht.HalftrekError, match=r"ask E\[y \| do\(x=1\)\], the probability that y is 1"):
         FIT.query("P(y = 1 | do(x=1))")
 
 
