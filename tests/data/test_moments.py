@@ -32,6 +32,12 @@ def assert_same(a: Moments, b: Moments, rtol: float = 1e-11) -> None:
     np.testing.assert_array_less(np.abs(a.cov - b.cov), rtol * np.outer(sd, sd) + 1e-300)
 
 
+def test_what_is_not_said_is_nothing_left_out() -> None:
+    given = Moments(("a", "b", "c"), 10, np.zeros(3), S)
+    assert (given.dropped, given.has_mean) == (0, True)
+    assert (given.kinds, given.weighting, given.layer) == (None, None, None)
+
+
 def test_arrays_are_read_only_and_independent_of_what_was_given() -> None:
     cov = S.copy()
     m = Moments(("a", "b", "c"), 10, np.zeros(3), cov)

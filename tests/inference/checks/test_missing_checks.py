@@ -13,7 +13,7 @@ from halftrek.data.missing.patterns import Patterns
 from halftrek.errors import InputError
 from halftrek.graphs import Graph
 from halftrek.inference.checks.constraints import missing_independence
-from halftrek.inference.checks.missing_checks import complete_ratio, partial_correlation
+from halftrek.inference.checks.missing_checks import _complete_information, complete_ratio, partial_correlation
 from halftrek.inference.information.missing.incomplete import covariance_error, saturated_information
 from tests.narrow import there, wrong
 
@@ -231,3 +231,17 @@ def test_the_discrepancy_of_complete_rows_is_twice_the_distance_of_two_normal_di
     ratio, by_chance = there(complete_ratio(fit))
     assert ratio == pytest.approx(expected, rel=1e-6)
     assert 0.3 < by_chance < 3.0  # one restriction
+
+
+def test_information_of_a_complete_row_is_that_of_a_normal_distribution() -> None:
+    """``I_ab = m_a' K m_b + tr(K S_a K S_b) / 2``, the derivatives of mean and covariance one by one."""
+    rng = np.random.default_rng(6)
+    K = np.linalg.inv(np.cov(rng.normal(size=(3, 40))))
+    dmean, dcov = rng.normal(size=(4, 3)), rng.normal(size=(4, 3, 3))
+    dcov = dcov + dcov.transpose(0, 2, 1)
+    found = _complete_information(K, dmean, dcov)
+    assert found.shape == (4, 4)
+    for a in range(4):
+        for b in range(4):
+            slow = dmean[a] @ K @ dmean[b] + 0.5 * np.trace(K @ dcov[a] @ K @ dcov[b])
+            assert found[a, b] == pytest.approx(slow, rel=1e-12)

@@ -215,6 +215,8 @@ def test_the_curve_is_the_closed_form_of_an_instrument() -> None:
         e = np.array([0.0, -c, 1.0])
         r2 = (S[0] @ e) ** 2 / (S[0, 0] * (e @ S @ e))
         assert deviance == pytest.approx(-200 * np.log(1 - r2), abs=1e-6)
+    assert found.cut == pytest.approx(chi2.ppf(0.95, 1))
+    assert fit.profile("x ~> y", points=3, level=0.5).cut == pytest.approx(chi2.ppf(0.5, 1))
     low, high = found.interval
     inside = found.deviance < found.cut
     assert ((found.values > low) & (found.values < high) == inside).all()
