@@ -26,7 +26,7 @@ from halftrek.partial.sets.projected import Projection
 from halftrek.partial.sets.space import Space
 from halftrek.partial.sets.through import through_of, through_pieces
 from halftrek.partial.sets.value import Certificate, End, IdentifiedSet
-from halftrek.queries import Distribution, Query, check_query
+from halftrek.queries import Distribution, Probability, Query, check_query
 from halftrek.syntax import parse_question
 
 _TRY = 0.29  # where coordinates stand that matter for nothing
@@ -191,16 +191,20 @@ class _Task:
         if not pieces:
             nothing = End(float("nan"), False)
             return IdentifiedSet(self.query, self.assumed, (), nothing, nothing, certificate, free, notes)
-        values = tuple((float(p.low.value), float(p.high.value)) for p in pieces)
+        values = tuple((self._in_range(p.low.value), self._in_range(p.high.value)) for p in pieces)
         lower, upper = self._end(pieces[0].low), self._end(pieces[-1].high)
         gaps = tuple((self._end(a.high), self._end(b.low)) for a, b in pairwise(pieces))
         return IdentifiedSet(self.query, self.assumed, values, lower, upper, certificate, free, notes, gaps=gaps)
+
+    def _in_range(self, value: float) -> float:
+        """A probability that rounding has taken beyond 0 or 1 is that."""
+        return min(max(float(value), 0.0), 1.0) if isinstance(self.query, Probability) else float(value)
 
     def _end(self, end: Reached) -> End:
         if not isfinite(end.value):
             return End(end.value, False)
         model, exactly = self._model(end)
-        return End(float(end.value), end.attained and exactly, tuple(map(str, end.binding)), model)
+        return End(self._in_range(end.value), end.attained and exactly, tuple(map(str, end.binding)), model)
 
     def _model(self, end: Reached) -> tuple[CGLSCM | None, bool]:
         """The model at an end; a little beside it where it is at a pole of some other weight."""

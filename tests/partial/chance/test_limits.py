@@ -215,3 +215,13 @@ def test_groups_have_their_bounds_in_one_table() -> None:
         assert (table["low"][k], table["high"][k]) == pytest.approx((alone.low, alone.high))
         assert (table["interval_low"][k], table["interval_high"][k]) == pytest.approx(alone.interval, abs=1e-6)
         assert table["certificate"][k] == "closed form"
+
+
+def test_probabilities_stay_between_nothing_and_all() -> None:
+    """Far out the search comes to 1 with rounding; the set ends there."""
+    cov = [[1.0, 0.5], [0.5, 1.5]]
+    found = ht.bounds("x -> y; x <-> y", None, "P(y_{x=1} > 1 | y < 0.5)", cov=cov, names=["x", "y"], n=300)
+    assert 0.0 <= found.low < found.high <= 1.0
+    assert found.interval is not None
+    assert 0.0 <= found.interval[0] <= found.low
+    assert found.high <= found.interval[1] <= 1.0
