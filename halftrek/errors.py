@@ -26,6 +26,7 @@ Each message names the variable or the place, and ends with what to do about it.
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 _LONGEST = 4_000  # characters of a message; names and lines in it come from outside and may be of any length
@@ -66,6 +67,14 @@ class HalftrekWarning(UserWarning):
 
     def __str__(self) -> str:
         return shortened(printable(super().__str__()))
+
+
+def depth_of_caller() -> int:
+    """How many calls above ours the first one from outside of halftrek is."""
+    depth = 0
+    while sys._getframe(depth + 1).f_globals.get("__name__", "").startswith("halftrek."):
+        depth += 1
+    return depth + 1
 
 
 class InputError(HalftrekError, ValueError):

@@ -18,7 +18,7 @@ from halftrek.bottom.frames import library_of
 from halftrek.bottom.words import listed
 from halftrek.data import Moments, Patterns, RowReader, read_moments
 from halftrek.data.columns.categories import Categories
-from halftrek.errors import HalftrekWarning
+from halftrek.errors import HalftrekWarning, depth_of_caller
 from halftrek.estimation import DistrictReport, Fitted
 from halftrek.estimation.given.options import needs_whole
 from halftrek.graphs import Graph
@@ -37,7 +37,6 @@ from halftrek.results.given.column_kinds import (
     without_given,
 )
 from halftrek.results.given.inputs import (
-    depth_of_caller,
     is_grouped,
     read_categories,
     read_data,

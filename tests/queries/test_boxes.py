@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.special import ndtr
 
+import halftrek as ht
 from halftrek.bottom.arrays import Floats
 from halftrek.queries.normal.events import box_probability
 from halftrek.queries.observed import boxes
@@ -84,3 +87,24 @@ def test_far_boxes_keep_their_digits_and_impossible_ones_have_no_answer() -> Non
     lower = Boxed(np.zeros((1, 2)), cov, np.array([[-6.0]]), np.array([[-5.0]])).moments()[0, 0]
     assert upper == pytest.approx(-lower, rel=1e-12)
     assert np.isnan(Boxed(np.zeros((1, 2)), cov, np.array([[20.0]]), np.array([[21.0]])).moments()).all()
+
+
+@pytest.mark.parametrize("count", [4, 5, 9, 17, 24])
+def test_boxes_of_many_variables_with_one_cause(count: int) -> None:
+    """Given what they have in common they are independent: one integral, whatever their number."""
+    low, high, loading = np.linspace(-2.5, -1.0, count), np.linspace(0.8, 2.5, count), np.sqrt(0.4)
+    root = np.linalg.cholesky(0.4 + 0.6 * np.eye(count)).T
+
+    def given(common: float) -> float:
+        inside = ndtr((high - loading * common) / np.sqrt(0.6)) - ndtr((low - loading * common) / np.sqrt(0.6))
+        return float(np.exp(-0.5 * common**2) / np.sqrt(2.0 * np.pi) * inside.prod())
+
+    expected = quad(given, -9.0, 9.0, epsabs=1e-12)[0]
+    assert box_probability(np.zeros(count), root, low, high) == pytest.approx(expected, rel=1e-4)
+
+
+def test_an_event_may_have_more_variables_than_a_list_of_primes() -> None:
+    names = [f"v{k}" for k in range(20)]
+    model = ht.CGLSCM.from_parameters(names=names, T=np.zeros((20, 20)), mu=np.full(20, 2.0))
+    answer = model.query(f"P({', '.join(f'{v} > 0' for v in names)})")
+    assert answer.value == pytest.approx(ndtr(2.0) ** 20, rel=1e-9)

@@ -170,7 +170,11 @@ def test_what_a_total_effect_is_made_of_is_judged_line_by_line() -> None:
     assert "shaky proportion" in [n.code for n in fit.mediation("x", "y").notes]
     asked = {row.kind: row for row in fit.mediation("x", "y", interval="delta").rows}
     assert "weak instrument" in asked["direct"].note
+    rest = fit.decompose("x", "y", most=1).rows[-1]  # what no question asks for is as weak as edges between the two
+    assert rest.path == "(1 other path)"
+    assert "weak instrument" in rest.note
     strong = ht.fit(MEDIATED, mediated_rows(0.8))
+    assert strong.decompose("x", "y", most=1).rows[-1].note == ""
     assert all(row.note == "" for row in strong.decompose("x", "y").rows)
     assert all(row.note == "" for row in strong.mediation("x", "y").rows)
 

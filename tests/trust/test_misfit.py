@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import halftrek as ht
 from halftrek import estimation
@@ -41,6 +42,14 @@ def test_the_mean_and_the_spread_of_the_statistic_are_known(text: str, rows: int
     assert np.mean(found) / few.factor == pytest.approx(df, abs=3.0 * error)
     square = (np.array(found) - np.mean(found)) ** 2 / (2.0 * df)
     assert square.mean() == pytest.approx(few.spread, abs=3.0 * square.std() / np.sqrt(len(found)))
+
+
+@pytest.mark.parametrize(("factor", "spread"), [(1.0, 1.0), (1.3, 2.1), (1.1, 0.9)])
+def test_the_tail_is_that_of_the_gamma_distribution_with_this_mean_and_variance(factor: float, spread: float) -> None:
+    df, chi2 = 7, np.array([3.0, 9.0, 21.0])
+    mean, variance = factor * df, spread * 2.0 * df
+    expected = stats.gamma.sf(chi2, mean**2 / variance, scale=variance / mean)
+    assert [FewRows(factor, spread).tail(x, df) for x in chi2] == pytest.approx(list(expected), rel=1e-9)
 
 
 @pytest.mark.parametrize("rows", [14, 16, 30])

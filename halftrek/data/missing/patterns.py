@@ -199,8 +199,7 @@ class Patterns(Portable):
         where = np.asarray(at, dtype=np.intp)
         observed, weight = self.observed[:, where], unit * self.n
         squares = weight[: len(self.cov), None, None] * self.cov[:, where[:, None], where]
-        mean = np.where(observed, self.mean[:, where] - less, 0.0)
-        sums.merge_all(Bundle(observed, self.rows, weight, mean, squares))
+        sums.merge_all(Bundle(observed, self.rows, weight, self.mean[:, where] - less, squares))
 
     def __repr__(self) -> str:
         return f"Patterns(rows={int(self.rows.sum())}, incomplete={self.incomplete}, patterns={len(self)})"

@@ -35,9 +35,9 @@ def layer_replicates(
         )
     layer = fit.moments.layer
     assert layer is not None  # this kind of data
-    rows = all_rows(rows_needed(fit, f'interval="{kind}"').select(layer.names))
+    source = rows_needed(fit, f'interval="{kind}"')
+    rows, sampling = all_rows(source.select(layer.names)), source.sampling is not None
     kinds = {v: m.kind for v, m in zip(layer.names, layer.margins, strict=True)}
-    sampling = fit.rows is not None and fit.rows.sampling is not None
     found: list[Layer] = []
     drawn = 0
     total = replicates if kind == "bootstrap" else int(_clusters(rows).max()) + 1

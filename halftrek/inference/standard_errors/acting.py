@@ -96,9 +96,9 @@ def _drawn(fit: Fitted, how: How) -> tuple[Floats, ...]:
 def _replicates(fit: Fitted, replicates: int, random_state: int, progress: object) -> tuple[Floats, ...]:
     """The parameters of data sets drawn like this one, from where those of all rows ended."""
     acting = acting_of(fit)
-    rows = all_rows(rows_needed(fit, 'interval="bootstrap"'))
+    source = rows_needed(fit, 'interval="bootstrap"')
+    rows, sampling = all_rows(source), source.sampling is not None
     kinds: dict[str, ColumnKind] = {v: m.kind for v, m in acting.margins.items()}
-    sampling = fit.rows is not None and fit.rows.sampling is not None
     found = []
     for k, times in enumerate(row_times(rows, "bootstrap", replicates, sampling, np.random.default_rng(random_state))):
         there = times > 0.0

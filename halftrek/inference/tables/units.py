@@ -15,7 +15,7 @@ from halftrek.bottom.choices import Unidentified
 from halftrek.bottom.frames import Columns
 from halftrek.bottom.portable import Portable
 from halftrek.data.sources.tables import Table
-from halftrek.errors import DataError, InputError, NotIdentifiedError, QueryError
+from halftrek.errors import DataError, InputError, NotIdentifiedError, QueryError, depth_of_caller
 from halftrek.estimation import Fitted
 from halftrek.estimation.status import troubles
 from halftrek.graphs import Graph, did_you_mean
@@ -337,9 +337,9 @@ def _warn_of_trouble(fit: Fitted, variables: set[str]) -> None:
     """A table has no place for what to know before trusting it."""
     involved = fit.graph.ancestors(variables)
     for trouble in troubles(fit.status, fit.districts, involved):
-        warnings.warn(str(trouble), stacklevel=6)
+        warnings.warn(str(trouble), stacklevel=depth_of_caller())
 
 
 def _warn_without_means(fit: Fitted, gradients: list[list[Gradient]]) -> None:
     if not fit.moments.has_mean and any(line[0].mean.any() for line in gradients):
-        warnings.warn(str(note("no means, rows")), stacklevel=5)
+        warnings.warn(str(note("no means, rows")), stacklevel=depth_of_caller())

@@ -9,7 +9,10 @@ interval has ends of different owners.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import pi
+from functools import cache
+from itertools import count as counted
+from itertools import islice
+from math import isqrt, pi
 
 import numpy as np
 
@@ -225,8 +228,7 @@ def _many(low: Floats, high: Floats, R: Floats, points: int = 2**15) -> float:
     from scipy.special import ndtr, ndtri
 
     size = len(low)
-    primes = np.array([2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53][: size - 1], dtype=float)
-    grid = (np.arange(1, points + 1)[:, None] * np.sqrt(primes)) % 1.0
+    grid = (np.arange(1, points + 1)[:, None] * _roots(size - 1)) % 1.0
     grid = np.abs(2.0 * grid - 1.0)  # continued periodically, so that the lattice converges fast
     L = _lower(R)
     total, drawn = np.ones(points), np.zeros((points, size))
@@ -240,6 +242,13 @@ def _many(low: Floats, high: Floats, R: Floats, points: int = 2**15) -> float:
         if k < size - 1:
             drawn[:, k] = ndtri(np.clip(below + grid[:, k] * (above - below), 1e-300, 1.0 - 1e-16))
     return float(total.mean())
+
+
+@cache
+def _roots(count: int) -> Floats:
+    """Roots of the first primes: no whole multiples of them add up to a whole number, so a lattice fills the cube."""
+    primes = (k for k in counted(2) if all(k % d for d in range(2, isqrt(k) + 1)))
+    return np.sqrt(np.fromiter(islice(primes, count), dtype=float))
 
 
 def _lower(R: Floats) -> Floats:

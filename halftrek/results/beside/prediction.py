@@ -14,7 +14,7 @@ from halftrek.bottom.choices import Unidentified
 from halftrek.bottom.frames import Columns, Frame
 from halftrek.bottom.words import listed
 from halftrek.data.sources.tables import Table, read_table, table_like
-from halftrek.errors import QueryError
+from halftrek.errors import QueryError, depth_of_caller
 from halftrek.estimation import Fitted
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.inference.evidence.few_valued import takes_normal
@@ -58,7 +58,7 @@ def prediction_of(
     )  # fmt: skip
     coarse = [v for v in outcomes if v not in normal]
     if coarse:
-        warnings.warn(str(note("no prediction interval", variables=" and ".join(coarse))), stacklevel=3)
+        warnings.warn(str(note("no prediction interval", variables=" and ".join(coarse))), stacklevel=depth_of_caller())
     heads = [f"{v}_" if len(outcomes) > 1 else "" for v in coarse]
     without = frozenset(f"{h}pi_{e}" for h in heads for e in ("low", "high"))
     said = in_short(unit_notes(fitted, held, outcomes, wanted))

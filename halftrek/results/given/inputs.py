@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from halftrek.data import Moments, Patterns, RowReader, read_moments, read_patte
 from halftrek.data.columns.categories import Categories, bare_names, expanded_names
 from halftrek.data.read import resolve_categories
 from halftrek.data.weights import Sampled, one_kind
-from halftrek.errors import DataError, HalftrekWarning, InputError, QueryError
+from halftrek.errors import DataError, HalftrekWarning, InputError, QueryError, depth_of_caller
 from halftrek.graphs import Graph, with_indicators
 from halftrek.models import Rows
 from halftrek.queries import Query
@@ -57,14 +56,6 @@ def with_warnings(graph: Graph) -> Graph:
     for note in graph.notes:
         warnings.warn(str(note), HalftrekWarning, stacklevel=depth_of_caller())
     return graph
-
-
-def depth_of_caller() -> int:
-    """How many calls above ours the first one from outside of halftrek is."""
-    depth = 0
-    while sys._getframe(depth + 1).f_globals.get("__name__", "").startswith("halftrek."):
-        depth += 1
-    return depth + 1
 
 
 def read_question(question: str | Query) -> Query:
@@ -163,6 +154,8 @@ def read_rows(
             raise DataError("cluster goes with rows; moments and covariances do not say which row is in which cluster")
         return None
     weighting = None if read is None else read.weighting
+    if missing == "fiml" and isinstance(read, Moments) and read.dropped:
+        missing = "drop"  # what was left out has no value at all, and no row has some
     reader = row_reader(
         data,
         chosen.observed if names is None else expanded_names(names, categories) or (),

@@ -14,7 +14,7 @@ from halftrek.bottom.choices import EffectKind, Interval, Multiplicity, RobustTe
 from halftrek.bottom.frames import Columns, Frame
 from halftrek.bottom.frames import as_frame as frame_of
 from halftrek.data.sources.tables import Table, read_table, table_like
-from halftrek.errors import InputError
+from halftrek.errors import InputError, depth_of_caller
 from halftrek.estimation import Fitted
 from halftrek.graphs import Graph
 from halftrek.inference import How, Parameter, Profile, measures, profile_curve, robust_measures
@@ -174,7 +174,7 @@ def counterfactual_of(
         said = in_short(unit_notes(source, held, outcomes, wanted))
         seen = tuple(v for v in table.names if v in graph)
         for text in warnings_of(few_valued(source, unit_query(seen, held, outcomes))):
-            warnings.warn(text, stacklevel=3)
+            warnings.warn(text, stacklevel=depth_of_caller())
     else:
         maps = exact_maps(source, table, held, outcomes)
     made = partial(_made, maps, graph, do, outcomes, said)

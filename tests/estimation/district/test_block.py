@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from halftrek.estimation.district.block import evaluate, fisher, gradient, hessian, profiled_curvatures
 from halftrek.estimation.district.doubt import Yardstick
 from halftrek.estimation.district.em import em_step, has_em_step
-from halftrek.estimation.district.matching import definite
+from halftrek.estimation.district.matching import _derivatives, _Gap, definite
 from halftrek.estimation.district.newton import profiled
 from halftrek.estimation.district.search import climb
 from halftrek.estimation.district.shape import Problem, Shape
@@ -70,6 +70,27 @@ def test_derivatives_equal_finite_differences(tied: bool, barrier: float, case: 
         tolerance = 1e-6 * (1 + np.abs(curve).max())
         np.testing.assert_allclose(slope[:, a], (up.value - down.value) / (2 * h), atol=tolerance, rtol=1e-6)
         np.testing.assert_allclose(curve[:, :, a], (gradient(up) - gradient(down)) / (2 * h), atol=tolerance, rtol=1e-6)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@given(case=problems(), wide=st.sampled_from([1.0, 40.0]))
+@settings(max_examples=10, deadline=None, derandomize=True)
+def test_the_slope_of_unsolved_equations_is_that_of_finite_differences(
+    tied: bool, case: tuple[Problem, np.ndarray], wide: float
+) -> None:
+    """Also where the errors' covariances are too large for a positive definite matrix."""
+    problem, theta = case
+    theta[:, problem.shape.at.w] *= wide
+    before = np.random.default_rng(4).integers(0, 2, (len(theta), problem.shape.slots)).astype(float)
+    problem, theta = with_ties(problem, theta) if tied else (problem, theta)
+    problem = replace(problem, before=before)
+    slope, _ = _derivatives(problem, _Gap.at(problem, theta))
+    for a in range(theta.shape[1]):
+        step = np.zeros_like(theta)
+        step[:, a] = 1e-6
+        up, down = (_Gap.at(problem, theta + side * step).squares for side in (1.0, -1.0))
+        size = 1e-6 * (1.0 + _Gap.at(problem, theta).squares.max())
+        np.testing.assert_allclose(4.0 * slope[:, a], (up - down) / 2e-6, rtol=1e-5, atol=size)
 
 
 @given(case=problems())

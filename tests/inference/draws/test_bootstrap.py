@@ -46,7 +46,10 @@ HEAVY = ht.fit(NAPKIN, rows(3000, 4, heavy=True))
 # -- draws ---------------------------------------------------------------------------------------
 
 
-def test_moments_of_drawn_rows_are_those_of_the_rows_drawn() -> None:
+@pytest.mark.parametrize("wide", [False, True])
+def test_moments_of_drawn_rows_are_those_of_the_rows_drawn(wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if wide:  # as if there were too many variables for products of columns
+        monkeypatch.setattr(resample, "MANY", 2)
     drawn = draw_rows(FIT, 5, np.random.default_rng(3))
     rng = np.random.default_rng(3)
     rng.binomial(np.full(5, 500), 1.0)  # all draws fall into the only chunk
@@ -197,6 +200,12 @@ def test_parameters_have_the_errors_of_their_replicates() -> None:
         first = drawn[drawn.op == "~1"].iloc[0]
         assert first.se == pytest.approx(batch.mu[:, 0].std(ddof=1))
         assert first.ci_low == pytest.approx(np.quantile(batch.mu[:, 0], 0.05))
+
+
+def test_two_replicates_are_enough_for_a_spread() -> None:
+    drawn = FIT.params(interval="bootstrap", replicates=2, random_state=3)
+    first = drawn[drawn.op == "~1"].iloc[0]
+    assert first.se == pytest.approx(replicates_of(FIT, "bootstrap", 2, 3).batch.mu[:, 0].std(ddof=1))
 
 
 def test_ends_are_quantiles_and_bca_ends_are_those_of_the_formula() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 import halftrek as ht
 from halftrek.cli import main
-from halftrek.inference.evidence.beside_formula import formula_notes, liml_instruments, tasks_of
-from halftrek.queries import DirectEffect
+from halftrek.inference.evidence.beside_formula import _tools, formula_notes, liml_instruments, tasks_of
+from halftrek.queries import DirectEffect, TotalEffect
 from halftrek.simulation import random_model
 from tests.narrow import number, there, value_of
 
@@ -78,6 +78,19 @@ def test_what_is_called_liml_is_liml(
 def test_what_is_not_liml_is_not_called_so(text: str) -> None:
     found = fitted(text)
     assert liml_instruments(found, EDGE, tasks_of(found, EDGE)) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "tools"),
+    [
+        ("z -> x -> y; x <-> y", ("z",)),
+        ("x -> m -> y; x <-> y", ()),  # two regressions, one after the other
+        ("{z, w} -> {x, v} -> y; x <-> y; v <-> y; x <-> v", ("z", "w")),
+    ],
+)
+def test_instruments_are_those_of_a_formula_that_is_one_linear_system(text: str, tools: tuple[str, ...]) -> None:
+    recipe = ht.identify(ht.graph(text), TotalEffect("x", "y")).recipe
+    assert _tools(there(recipe)) == tools
 
 
 def test_a_fixed_or_missing_number_is_no_liml() -> None:

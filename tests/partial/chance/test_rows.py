@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import halftrek as ht
 from halftrek.errors import InputError, QueryError
@@ -60,6 +61,12 @@ def test_independent_normal_rows_are_scaled_by_about_one() -> None:
 def test_few_clusters_take_students_t() -> None:
     found = _bounds(_columns(), cluster=np.repeat(np.arange(10), 40))
     assert {"set for few clusters", "set by units"} <= _codes(found)
+    fitted = ht.fit(GRAPH, _columns(), cluster=np.repeat(np.arange(10), 40))
+    for level in (0.9, 0.95):
+        given = leeway(fitted, ht.parse_question("x -> y"), level)
+        tail = 0.5 + level / 2.0
+        assert given.stretch == pytest.approx(stats.t.ppf(tail, 9) / stats.norm.ppf(tail), rel=1e-9)
+        assert [n.facts["free"] for n in given.notes if n.code == "set for few clusters"] == [9.0]
 
 
 def test_few_rows_are_said_and_widen() -> None:
