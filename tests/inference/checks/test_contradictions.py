@@ -77,13 +77,14 @@ def dense_step(found: Fit, edge: Edge, query: TotalEffect) -> tuple[float, float
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 10_000), held=st.booleans())
-def test_the_answer_moves_as_a_step_in_the_whole_larger_model_moves_it(seed: int, held: bool) -> None:
+@given(seed=st.integers(0, 10_000), held=st.booleans(), spread=st.booleans())
+def test_the_answer_moves_as_a_step_in_the_whole_larger_model_moves_it(seed: int, held: bool, spread: bool) -> None:
+    """An effect, or a variance, which arcs move too."""
     found = sample_fit(seed, held=held)
     assume(found is not None)
     assert found is not None
     order = found.graph.topological_order
-    query = TotalEffect(order[0], order[-1])
+    query = ht.parse_question(f"Var({order[-1]})") if spread else TotalEffect(order[0], order[-1])
     assume(not np.isnan(standard_errors(found, query)[0]).any())
     (gradient,) = linearize(query, found.model).values
     freed = relaxation(found, Edges.of(*absent_edges(found)), [gradient])

@@ -117,16 +117,13 @@ def test_sums_by_blocks_are_those_of_all_rows(block: int, monkeypatch: pytest.Mo
 
 
 def test_clusters_whose_rows_have_no_value_are_no_units() -> None:
-    """One value of w is missing, so that all rows are read again, the empty ones too."""
-    data, codes = {**rows(400, 0.2), "w": np.random.default_rng(5).normal(size=400)}, np.arange(400) // 2
+    """One value of w is missing, so that all rows are read again, the empty ones too: 20 clusters have values."""
+    data = {**rows(400, 0.2), "w": np.random.default_rng(5).normal(size=400)}
     data["w"][-1] = np.nan
-    holes = {v: np.where(codes < 9, np.nan, x) for v, x in data.items()}
-    kept = {v: x[codes >= 9] for v, x in data.items()}
-    graph = "x -> y; z -> y; y -> w"
-    found, alone = (ht.fit(graph, holes, cluster=codes), ht.fit(graph, kept, cluster=codes[codes >= 9]))
-    (first, _), (second, _) = line_tests(found), line_tests(alone)
-    assert first.statistic == pytest.approx(second.statistic, rel=1e-9)
-    assert first.p == pytest.approx(second.p, rel=1e-9)
+    row = np.arange(400)
+    holes = {v: np.where(row < 200, np.nan, x) for v, x in data.items()}
+    first, _ = line_tests(ht.fit("x -> y; z -> y; y -> w", holes, cluster=np.where(row < 200, row, row // 10)))
+    assert first.note.startswith("not testable: fewer than")
 
 
 def test_they_stand_in_the_bare_table_and_adjust_nobody_else() -> None:

@@ -84,7 +84,7 @@ def test_what_is_not_liml_is_not_called_so(text: str) -> None:
     ("text", "tools"),
     [
         ("z -> x -> y; x <-> y", ("z",)),
-        ("x -> m -> y; x <-> y", ()),  # two regressions, one after the other
+        ("z -> x -> m -> y; w -> m; x <-> m; m <-> y; z <-> y", ()),  # two of them, one after the other
         ("{z, w} -> {x, v} -> y; x <-> y; v <-> y; x <-> v", ("z", "w")),
     ],
 )

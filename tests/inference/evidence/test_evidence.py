@@ -102,6 +102,12 @@ def test_a_sum_of_independent_estimates_takes_each_quantile() -> None:
     assert np.isinf(one_equation(3, 3).quantiles(0.95)[0])
 
 
+def test_a_district_that_adds_nothing_may_be_without_rows_to_spare() -> None:
+    beside = Support(np.array([[0.0, 1.0]]), np.array([[5.0, 50.0]]), np.array([5.0, 3.0]))
+    assert beside.quantiles(0.95)[0] == pytest.approx(stats.t.ppf(0.975, 47))
+    assert beside.growth()[0] == pytest.approx(np.sqrt(50 / 47))
+
+
 def test_p_values_go_with_intervals() -> None:
     for free in (1.0, 4.0, 30.0):
         quantile = student_quantile(0.9, np.array(free))

@@ -99,6 +99,18 @@ def test_an_instrument_has_the_closed_form_set_also_where_it_is_unbounded(streng
             assert found.notes[0].code == "unbounded"
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_what_is_ruled_out_follows_the_units(unit: float) -> None:
+    for seed in range(20):
+        rows = np.asarray(instrument_model(0.1).sample(150, random_state=seed)) * [1.0, 1.0, unit]
+        fit = ht.fit(INSTRUMENT, rows, names=["z", "x", "y"])
+        roots, far, disc = instrument_oracle(np.asarray(fit.moments.cov), 150, CUT)
+        if far < 0 < disc:
+            break
+    found = profile_ends(fit, Target(TotalEffect("x", "y")), CUT)
+    assert ruled_out(found.notes[0]) == pytest.approx(roots, rel=1e-3)
+
+
 def test_the_closed_form_cases_above_include_each_kind() -> None:
     kinds = set()
     for strength in (0.0, 0.05, 0.1, 0.2, 0.8):
