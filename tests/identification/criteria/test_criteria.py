@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from halftrek.graphs import Graph
 from halftrek.identification import identify, solve
+from halftrek.identification.criteria.edgewise import _MOST_PARENTS, _subsets
 from halftrek.identification.criteria.registry import CRITERIA, apply_criteria
 from halftrek.identification.recipes.recipe import LinearStep, Recipe, Step
 from halftrek.identification.study import Study
@@ -148,3 +149,10 @@ def test_instruments_through_a_hidden_cause_are_not_called_unrelated_to_the_erro
     text = identify(ONE_FACTOR, DirectEffect("v0", "v1")).explain()
     assert "taken out of other variables" in text
     assert "unrelated" not in text
+
+
+def test_all_sets_of_parents_are_tried_unless_there_are_many() -> None:
+    names = [f"p{k}" for k in range(_MOST_PARENTS + 1)]
+    for count in range(1, _MOST_PARENTS + 1):
+        assert len(set(_subsets(names[:count]))) == 2**count - 1
+    assert {len(some) for some in _subsets(names)} == {1, 2, _MOST_PARENTS + 1}

@@ -257,3 +257,11 @@ def test_equal_weights_are_told_together() -> None:
         [("x", "y"), ("a", "b")], [("x", "y")], {}, ["x", "y", "a", "b"], {"x -> y": "same", "a -> b": "same"}
     )
     assert ("x", "y") in fibre_of(graph).known
+
+
+def test_a_weight_that_is_given_is_known() -> None:
+    """Every pair has an arc, so that nothing else tells a weight."""
+    arrows, arcs = [("x", "y"), ("w", "y")], [("x", "y"), ("w", "y"), ("x", "w")]
+    free, given = (Graph(arrows, arcs, {}, ["x", "w", "y"], weights) for weights in ({}, {"x -> y": 0.5}))
+    assert fibre_of(free).known == set()
+    assert fibre_of(given).known == {("x", "y")}
