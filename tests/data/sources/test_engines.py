@@ -160,7 +160,7 @@ def test_long_labels_beside_the_table() -> None:
 def test_labels_that_are_rounded_already_are_refused(tmp_path: Path) -> None:
     late = tmp_path / "late.csv"  # the first rows do not show that numbers are long
     late.write_text("a,id\n" + "1,2\n" * 500 + f"2,{2**53 + 1}\n")
-    for source in ({"a": [1.0, 2.0], "id": [2.0**60, 1.0]}, late):
+    for source in ({"a": [1.0, 2.0], "id": [2.0**60, 1.0]}, {"a": [1.0, 2.0], "id": [2.0**53, 1.0]}, late):
         with pytest.raises(DataError, match=r"'id'.* as a float, which does not tell such long numbers apart"):
             list(row_reader(source, ["a"], cluster="id").blocks())
 

@@ -1,6 +1,7 @@
 """Categories that act: the likelihood against a slow one, its slopes, and the truth of simulated rows."""
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from halftrek.bottom.arrays import Floats
 from halftrek.errors import DataError, InputError, QueryError
 from halftrek.estimation.acts.fit import fit_acting
 from halftrek.estimation.acts.likelihood import own_places, row_logliks, scores
+from halftrek.inference.how import How
+from halftrek.inference.standard_errors.acting import _replicates, acting_parameters, value_where_acting
 from halftrek.queries.observed.acting import acting_value
 from halftrek.syntax import parse_question
 
@@ -165,14 +168,30 @@ def test_answers_are_those_of_simulated_worlds() -> None:
 
 
 def test_intervals_by_the_sandwich_and_by_rows_drawn_again() -> None:
-    fit = ht.fit(INSTRUMENT, instrument(500, 6), kinds={"d": "acts"})
-    usual, drawn = fit.query("d ~> y"), fit.query("d ~> y", interval="bootstrap", replicates=40)
+    fit = ht.fit(INSTRUMENT, instrument(300, 6), kinds={"d": "acts"})
+    usual, drawn = fit.query("d ~> y"), fit.query("d ~> y", interval="bootstrap", replicates=20)
     assert usual.estimate is not None
     assert usual.estimate.kind == "influence"
     assert drawn.se == pytest.approx(usual.se, rel=0.4)
+    values = [value_where_acting(fit, parse_question("d ~> y"), theta) for theta in _replicates(fit, 20, 0, None)]
+    assert drawn.interval == pytest.approx(np.quantile(values, [0.025, 0.975]), rel=1e-9)
     table = fit.params().set_index(["lhs", "op", "rhs"])
     assert table.loc[("y", "~", "d"), "se"] == pytest.approx(usual.se, rel=1e-4)
     assert ("d", "|", "t1") in table.index
+
+
+def test_what_rows_do_not_determine_leaves_the_rest_its_errors() -> None:
+    fit = ht.fit(INSTRUMENT, instrument(300, 6), kinds={"d": "acts"})
+    acting = fit.acting
+    assert acting is not None
+    spread = acting.spread.copy()
+    spread[0], spread[:, 0] = np.nan, np.nan
+    usual, left = (
+        acting_parameters(f, How(interval=None)) for f in (fit, replace(fit, acting=replace(acting, spread=spread)))
+    )
+    lost = [np.isnan(line.se) for line in left]
+    assert 0 < sum(lost) < len(lost)
+    assert all(gone or line.se == known.se for gone, line, known in zip(lost, left, usual, strict=True))
 
 
 def test_clusters_of_equal_rows_tell_as_much_as_one_of_each() -> None:

@@ -17,7 +17,7 @@ from halftrek.identification import every_effect, identify, identify_all, real_v
 from halftrek.identification.clock import Clock, start_clock
 from halftrek.identification.exact.algebra import algebra
 from halftrek.identification.exact.branches import find_branches
-from halftrek.identification.exact.elimination import count_values
+from halftrek.identification.exact.elimination import Count, count_values
 from halftrek.identification.exact.polynomials import (
     closed_spaces,
     distinct_roots,
@@ -141,6 +141,11 @@ def test_two_values_and_the_two_models_behind_them() -> None:
     branches = real_values(TWO_VALUES, DirectEffect("a", "b"), first.cov)
     assert [b[0] for b in branches] == pytest.approx(sorted(there(verdict.witness).answers))
     assert "2 values" in str(verdict)
+
+
+def test_all_equations_of_arcs_are_used_so_that_the_count_of_values_is_exact() -> None:
+    for query in every_effect(TWO_VALUES):
+        assert count_values(Study(TWO_VALUES), query, frozenset(), budget=5.0) == Count(2, exact=True)
 
 
 def test_two_models_are_shown_by_the_number_in_which_they_differ() -> None:

@@ -33,6 +33,13 @@ def test_products_of_large_residues_are_exact(field: PrimeField) -> None:
     assert field.mul(a, a).tolist() == [[int(x) ** 2 % field.p for x in row] for row in a]
 
 
+@pytest.mark.parametrize("width", range(1, 7))
+def test_short_sums_of_the_largest_residues_are_exact(field: PrimeField, width: int) -> None:
+    """(p - 1)² is 1 modulo p."""
+    most = np.full((2, width), field.p - 1, dtype=np.int64)
+    np.testing.assert_array_equal(field.matmul(most, most.T), width)
+
+
 def test_a_matrix_times_its_inverse_is_the_identity(field: PrimeField) -> None:
     matrix, identity = field.random((9, 9), np.random.default_rng(1)), np.eye(9, dtype=np.int64)
     inverse = field.solve(matrix, identity)
