@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Stack:
     """Number of rows ``(b, k)``, means ``(b, k, p)`` and covariances ``(b, k, p, p)`` of each pattern in each data set.
 
-    Zero where a column is not observed. A pattern may have no rows in some of the data sets.
+    Zero where a column is not observed. A pattern may have no rows in some of the data sets. Patterns of a single row
+    come last and have no covariance, so ``cov`` stops before them.
     """
 
     names: tuple[str, ...]
@@ -43,13 +44,19 @@ class Stack:
             return self
         return Stack(self.names, self.observed, self.n, np.where(self.observed, self.mean - constant, 0.0), self.cov)
 
+    @property
+    def several(self) -> int:
+        """How many patterns have a covariance."""
+        return int(self.cov.shape[1])
+
     def patterns(self) -> Iterator[Patterns]:
-        """Each data set: the patterns that have rows, those of many first."""
+        """Each data set: the patterns that have rows, first those with a covariance, and those of many rows."""
+        single = np.arange(len(self.observed)) >= self.several
         for n, mean, cov in zip(self.n, self.mean, self.cov, strict=True):
-            which = np.argsort(-n, kind="stable")
+            which = np.lexsort((-n, single))
             which = which[n[which] > 0.0]
             rows = np.maximum(np.rint(n[which]), 1.0).astype(np.int64)
-            yield Patterns(self.names, self.observed[which], rows, n[which], mean[which], cov[which])
+            yield Patterns(self.names, self.observed[which], rows, n[which], mean[which], cov[which[~single[which]]])
 
     @cached_property
     def filled_rows(self) -> Floats:
@@ -59,21 +66,20 @@ class Stack:
     @cached_property
     def filled_spread(self) -> Floats:
         """Summed covariances about the means of these patterns."""
-        return np.asarray(np.einsum("bk,bkij->bij", self.filled_rows, self.cov))
+        return np.asarray(np.einsum("bk,bkij->bij", self.filled_rows[:, : self.several], self.cov))
 
     @cached_property
     def parts(self) -> list[_Part]:
         """The patterns by how many columns they lack; none for those that lack nothing."""
-        p, found = len(self.names), []
-        for group in make_groups(self.observed, np.ones(len(self.observed)), np.zeros((0, p, p))):
-            if group.holes and not len(group.at):
-                continue
-            at, which = group.at.T, group.which
+        found = []
+        for place in _places(self.observed.tobytes(), self.observed.shape, self.several):
+            group = place.group
+            which, own = group.which[: group.several], group.at.T[: group.several]
             if group.holes:
                 cov = self.cov[:, which]
             else:
-                cov = self.cov[:, which[:, None, None], at[:, :, None], at[:, None, :]]
-            found.append(_Part(group, self.n[:, which], cov, *_places(at, p)))
+                cov = self.cov[:, which[:, None, None], own[:, :, None], own[:, None, :]]
+            found.append(_Part(place, self.n[:, group.which], self.n[:, which, None, None] * cov))
         return found
 
 
@@ -87,18 +93,31 @@ class Slopes:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """A group of patterns in all data sets: rows and covariances, and what adds up by column and by pair of columns."""
+class _Place:
+    """A group of patterns, and what adds up by the columns that entries are about.
+
+    ``columns`` and ``cells`` add up entries and pairs of entries of all its patterns, ``own_columns`` and ``own_cells``
+    of those that have a covariance.
+    """
 
     group: Group
+    columns: csr_array
+    cells: csr_array
+    own_columns: Floats
+    own_cells: csr_array
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A group of patterns in all data sets: numbers of rows, and products about the mean where there are several."""
+
+    place: _Place
     n: Floats
-    cov: Floats
-    once: csr_array
-    twice: csr_array
+    spread: Floats
 
 
 def slopes(stack: Stack, mean: Floats, cov: Floats) -> Slopes:
-    """At a mean ``(b, p)`` and a covariance ``(b, p, p)`` each; nan where that is not positive definite.
+    """At a mean ``(b, p)`` and a covariance ``(b, p, p)`` each, or all at one; nan where that is not positive definite.
 
     As :func:`halftrek.data.missing.holes.gather_sums` has it for one data set.
     """
@@ -106,44 +125,46 @@ def slopes(stack: Stack, mean: Floats, cov: Floats) -> Slopes:
     P = np.linalg.inv(cov)
     sign, logs = np.linalg.slogdet(cov)
     gap = np.where(stack.observed, stack.mean - mean[:, None], 0.0)
+    toward = gap @ P
+    filled = gap.copy()  # becomes the expected complete row, less the mean
     n = stack.filled_rows
     rows = n.sum(axis=1)
-    weighted = n[:, :, None] * gap
-    moved = stack.filled_spread + weighted.transpose(0, 2, 1) @ gap
-    pull = weighted.sum(axis=1)
+    moved = stack.filled_spread.copy()
     lost, squares, precision, away = (np.zeros((b, p, p)) for _ in range(4))
     seen_pull = np.zeros((b, p))
     value = -0.5 * (LOG_2PI * stack.n @ stack.observed.sum(axis=1) + rows * logs)
     for part in stack.parts:
-        group = part.group
+        place, group, few = part.place, part.place.group, part.place.group.several
         at, which = group.at.T, group.which
         inverse, own_logs = _inverses(P if group.holes else cov, group)
         value -= 0.5 * (part.n * own_logs).sum(axis=1)
-        apart = gap[:, which]
+        weighted = part.n[..., None, None] * inverse
         if group.holes:
-            along = P[:, at]  # (b, g, m, p)
-            toward = (along @ apart[..., None])[..., 0]
-            step = inverse @ (along @ part.cov + toward[..., None] * apart[:, :, None])
-            own = step @ along.transpose(0, 1, 3, 2) @ inverse
-            lost += _onto(part, inverse, p)
-            entries = (part.n[..., None, None] * step).reshape(b, -1, p).transpose(1, 0, 2).reshape(-1, b * p)
-            away += (part.once @ entries).reshape(p, b, p).transpose(1, 0, 2)
-            moved += _onto(part, own, p)
-            fill = (inverse @ toward[..., None])[..., 0]
-            pull -= (part.once @ (part.n[..., None] * fill).reshape(b, -1).T).T
-        else:
-            seen = np.take_along_axis(apart, np.broadcast_to(at, (b, *at.shape)), axis=2)
-            half = inverse @ (part.cov + seen[..., :, None] * seen[..., None, :])
-            value -= 0.5 * (part.n * np.einsum("bgii->bg", half)).sum(axis=1)
-            squares += _onto(part, half @ inverse, p)
-            precision += _onto(part, inverse, p)
-            q = (inverse @ seen[..., None])[..., 0]
-            seen_pull += (part.once @ (part.n[..., None] * q).reshape(b, -1).T).T
+            filled[:, which[:, None], at] = -(inverse @ toward[:, which[:, None], at][..., None])[..., 0]
+            lost += _onto(place.cells, weighted, p)
+            if few:  # a hole moves by minus this times what was observed
+                turn = inverse[:, :few] @ P[:, at[:few]]
+                step = turn @ part.spread
+                moved += _onto(place.own_cells, step @ turn.transpose(0, 1, 3, 2), p)
+                away += place.own_columns @ step.reshape(b, -1, p)
+            continue
+        seen = gap[:, which[:, None], at]
+        q = (weighted @ seen[..., None])[..., 0]
+        value -= 0.5 * (seen * q).sum(axis=(1, 2))
+        precision += _onto(place.cells, weighted, p)
+        squares += _onto(place.cells, q[..., None] * (q / np.maximum(part.n, 1e-300)[..., None])[..., None, :], p)
+        seen_pull += (place.columns @ q.reshape(b, -1).T).T
+        if few:
+            half = inverse[:, :few] @ part.spread
+            value -= 0.5 * np.einsum("bgii->b", half)
+            squares += _onto(place.own_cells, half @ inverse[:, :few], p)
+    weighted = n[:, :, None] * filled
+    moved += weighted.transpose(0, 2, 1) @ filled
     moved -= away + away.transpose(0, 2, 1)
     value -= 0.5 * (P * moved).sum(axis=(1, 2))
     squares += P @ moved @ P
     precision += rows[:, None, None] * P - P @ lost @ P
-    first = seen_pull + (P @ pull[:, :, None])[:, :, 0]
+    first = seen_pull + (P @ weighted.sum(axis=1)[:, :, None])[:, :, 0]
     second = 0.5 * (squares - precision)
     return Slopes(np.where(sign > 0.0, value, np.nan), first, (second + second.transpose(0, 2, 1)) / 2.0)
 
@@ -154,12 +175,23 @@ def _inverses(whole: Floats, group: Group) -> tuple[Floats, Floats]:
     m, g = group.at.shape
     inside = whole[:, group.at[:, None, :], group.at[None, :, :]].transpose(1, 2, 0, 3).reshape(m, m, b * g)
     found, logs = inverses(np.ascontiguousarray(inside), strict=False)
-    return found.reshape(m, m, b, g).transpose(2, 3, 0, 1), logs.reshape(b, g)
+    matrices = np.ascontiguousarray(found.reshape(m, m, b, g).transpose(2, 3, 0, 1))  # others are multiplied slowly
+    return matrices, logs.reshape(b, g)
 
 
-def _places(at: Ints, p: int) -> tuple[csr_array, csr_array]:
-    """What adds up entries, and pairs of entries, of all patterns of a group by the columns that they are about."""
-    return _adder(at.ravel(), p), _adder((at[:, :, None] * p + at[:, None, :]).ravel(), p * p)
+@lru_cache(maxsize=8)
+def _places(seen: bytes, shape: tuple[int, int], several: int) -> tuple[_Place, ...]:
+    """Of patterns that lack something; worked out once for all data sets that have them."""
+    p, found = shape[1], []
+    observed = np.frombuffer(seen, dtype=bool).reshape(shape)
+    for group in make_groups(observed, np.ones(len(observed)), np.zeros((several, 0, 0))):
+        if group.holes and not len(group.at):
+            continue
+        at, own = group.at.T, group.at.T[: group.several]
+        cells, own_cells = (_adder((x[:, :, None] * p + x[:, None, :]).ravel(), p * p) for x in (at, own))
+        own_columns = (own.ravel() == np.arange(p)[:, None]).astype(float)
+        found.append(_Place(group, _adder(at.ravel(), p), cells, own_columns, own_cells))
+    return tuple(found)
 
 
 def _adder(owner: Ints, size: int) -> csr_array:
@@ -169,6 +201,5 @@ def _adder(owner: Ints, size: int) -> csr_array:
     return csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(size, len(owner)))
 
 
-def _onto(part: _Part, matrices: Floats, p: int) -> Floats:
-    entries = (part.n[..., None, None] * matrices).reshape(len(part.n), -1)
-    return np.asarray((part.twice @ entries.T).T.reshape(-1, p, p))
+def _onto(cells: csr_array, matrices: Floats, p: int) -> Floats:
+    return np.asarray((cells @ matrices.reshape(len(matrices), -1).T).T.reshape(-1, p, p))

@@ -24,6 +24,9 @@ from halftrek.estimation.district.shape import Problem
 from halftrek.estimation.district.steps import FAR, NEAR, RIDGE, SOLID, has_fallen, is_last
 from halftrek.models.kernels import choleskys
 
+FIRM = 0.1  # share of a pivot from which on F is convex for some way
+CLOSE = 1e-2  # in coefficients between correlations and in F: bound for the same maximum
+
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
@@ -54,11 +57,13 @@ def minimize(
     tol: float = 1e-18,
     near: bool = False,
     bent: bool = False,
+    starts: int = 1,
 ) -> Optimum:
     """Minimise F from ``theta`` (free parameters, one row for each member of the batch).
 
     ``near``: the start is a good one, so begin with Newton steps where the Hessian allows them. ``bent``: the start
-    lies in a long valley.
+    lies in a long valley. ``starts``: so many rows in a sequence are of one data set; one that has met another of them
+    shares its end.
     """
     b = len(theta)
     end = Optimum(
@@ -69,6 +74,7 @@ def minimize(
         converged=np.zeros(b, dtype=bool),
         stiff=np.zeros(b, dtype=bool),
     )
+    leader, firm = np.arange(b), np.zeros(b, dtype=bool)  # whom each start follows, and who stands on firm ground
     rows = np.arange(b)  # who is still under way; the arrays below hold only those
     x, gain, damping = end.theta.copy(), np.full(b, 0.0 if near else np.inf), np.zeros(b)
     if problem.saturated:
@@ -112,13 +118,44 @@ def minimize(
             end.theta[out], end.value[out], end.decrement[out] = x[leave], value[leave], gain[leave]
             end.iterations[out], end.converged[out] = taken, done[leave]
             end.stiff[out] = (done & step.stiff)[leave]
+        if starts > 1 and taken < max_iter:
+            end.theta[rows], end.value[rows] = x, value
+            end.stiff[rows] = step.stiff & (done | (good & ~leave))
+            firm[rows] = good & (step.firm > FIRM)
+            leave |= np.isin(rows, _followed(end, firm, leader, rows[~leave], starts))
+        if leave.any():
             stay = ~leave
             if not stay.any():
                 break
             rows, x, value, gain, damping = rows[stay], x[stay], value[stay], gain[stay], damping[stay]
             state = state.take(np.flatnonzero(stay))
             problem = state.problem
-    return end
+    return end if starts == 1 else _led(end, leader, starts)
+
+
+def _followed(end: Optimum, firm: Flags, leader: Ints, rows: Ints, starts: int) -> Ints:
+    """Which starts under way have met another of their data set, which is written down as their leader.
+
+    They are bound for the same maximum: F is convex where the one is, and close by the other has arrived, or stands on
+    firm ground as the one does. Of two under way the first goes on.
+    """
+    rows = rows[end.stiff[rows]]
+    group = (rows // starts * starts)[:, None] + np.arange(starts)
+    close = firm[group] & firm[rows, None] & (group < rows[:, None]) | end.converged[group]
+    close &= end.stiff[group] & (leader[group] == group)
+    close &= np.abs(end.value[group] - end.value[rows, None]) < CLOSE
+    close &= np.abs(end.theta[group] - end.theta[rows, None]).max(axis=2) < CLOSE
+    met = close.any(axis=1)
+    leader[rows[met]] = group[met, close[met].argmax(axis=1)]
+    return np.asarray(rows[met])
+
+
+def _led(end: Optimum, leader: Ints, starts: int) -> Optimum:
+    """The ends with those of leaders for all that follow."""
+    for _ in range(starts):  # the leader of a leader
+        leader = leader[leader]
+    new = {field.name: getattr(end, field.name)[leader] for field in fields(Optimum)}
+    return Optimum(**new | {"iterations": end.iterations})
 
 
 def profiled(problem: Problem, theta: Floats) -> Floats:
@@ -167,10 +204,13 @@ def _profiled_step(state: State, last_gain: Floats) -> _Step:
     pivots = choleskys(exact).diagonal(axis1=1, axis2=2) ** 2
     fine = np.isfinite(pivots).all(axis=1)
     share = np.where(fine, (pivots / scale).min(axis=1, initial=1.0), 0.0)
-    scoring = _damped(information, scale, none)
-    newton = fine & ((last_gain < NEAR) | (_solve(scoring, slope)[1] < NEAR))
-    move = np.zeros((len(slope), shape.parameters))
-    move[:, :m], gain = _solve(np.where(newton[:, None, None], exact, scoring), slope)
+    move, gain = np.zeros((len(slope), shape.parameters)), np.zeros(len(slope))
+    newton = fine & (last_gain < NEAR)
+    far = np.flatnonzero(~newton)
+    move[far, :m], gain[far] = _solve(_damped(information[far], scale[far], none[far]), slope[far])
+    newton[far] = fine[far] & (gain[far] < NEAR)
+    near = np.flatnonzero(newton)
+    move[near, :m], gain[near] = _solve(exact[near], slope[near])
     return _Step(move, gain, newton, newton & (share > SOLID), newton * share)
 
 
@@ -272,7 +312,7 @@ def _diagonal(matrix: Floats) -> Floats:
 def _damped(matrix: Floats, scale: Floats, damping: Floats) -> Floats:
     size = matrix.shape[1]
     damped = matrix.copy()
-    damped.reshape(len(matrix), -1)[:, :: size + 1] += (damping + RIDGE)[:, None] * scale
+    damped.reshape(len(matrix), size * size)[:, :: size + 1] += (damping + RIDGE)[:, None] * scale
     return damped
 
 

@@ -67,7 +67,8 @@ def climb(
         return _unmoved(many, theta)
     valleys, walls = bool(problem.shape.loadings), bool(problem.shape.loadings) and problem.covarying
     first = min(steps, FIRST) if valleys or record is not None else steps
-    ends = minimize(many, theta, max_iter=first, near=near)
+    together = starts if len(problem.G) > 1 and not valleys else 1  # of many data sets each waits for its slowest start
+    ends = minimize(many, theta, max_iter=first, near=near, starts=together)
     known = np.full(len(problem.G), np.inf) if record is None else record
     if walls:
         rows = _going_on(ends, measure, known, starts)

@@ -20,6 +20,7 @@ from halftrek.models import total_effects
 
 STEPS = 60
 ENOUGH = 1e-8  # derivative per row, in units of each parameter's information
+QUICK = 0.2  # share of the derivative that a step may leave where the next one need not be looked at
 SHORTEST = 1e-6  # share of a step below which none is tried
 
 
@@ -48,11 +49,20 @@ def refit_together(space: Space, plan: Plan, stack: Stack, theta0: Floats, infor
     lower = _floors(space, stack, b)
     theta = np.repeat(theta0[None], b, axis=0)
     inverse = np.repeat((unit.T @ unit / np.outer(scale, scale))[None], b, axis=0) / n[:, None, None]
-    value, gradient = _evaluated(space, stack, theta)
+    value, gradient = _evaluated(space, stack, theta0[None])
     share, live = np.ones(b), np.isfinite(value)
+    before = np.zeros(b)  # what was left before the last step; none yet
     some, inside = stack, np.arange(b)  # those that are worked on; fewer when half have arrived
     for _ in range(STEPS):
-        live &= (np.abs(gradient / scale).max(axis=1) / n > ENOUGH) & (share > SHORTEST)
+        left = np.abs(gradient / scale).max(axis=1) / n
+        live &= (left > ENOUGH) & (share > SHORTEST)
+        # what a step leaves is foretold by the one before: if that is little, nobody needs to look
+        last = np.flatnonzero(live & (left < QUICK * before) & (left * left < ENOUGH * before))
+        move = (inverse[last] @ gradient[last][:, :, None])[:, :, 0]
+        theta[last] += move
+        value[last] += 0.5 * (move * gradient[last]).sum(axis=1)
+        gradient[last] *= left[last, None] / before[last, None]
+        live[last] = False
         if not live.any():
             break
         if 2 * live[inside].sum() < len(inside):
@@ -65,7 +75,7 @@ def refit_together(space: Space, plan: Plan, stack: Stack, theta0: Floats, infor
         share[inside] = np.where(good, 1.0, share[inside] / 3.0)
         taken = inside[good]
         _learn(inverse, taken, move[good], gradient[taken] - slope[good])
-        theta[taken], value[taken], gradient[taken] = trial[good], found[good], slope[good]
+        theta[taken], value[taken], gradient[taken], before[taken] = trial[good], found[good], slope[good], left[taken]
     left = np.abs(gradient / scale).max(axis=1) / n
     T, W, C, mu = _arrays(space, theta)
     arrived = np.isfinite(value) & (left < 10.0 * ENOUGH)
@@ -83,8 +93,8 @@ def _floors(space: Space, stack: Stack, b: int) -> Floats:
     weight = stack.n[:, :, None] * stack.observed
     rows = np.maximum(weight.sum(axis=1), 1e-300)
     centre = (weight * stack.mean).sum(axis=1) / rows
-    within = np.diagonal(stack.cov, axis1=2, axis2=3)
-    variance = (weight * (within + (stack.mean - centre[:, None]) ** 2)).sum(axis=1) / rows
+    within = (weight[:, : stack.several] * np.diagonal(stack.cov, axis1=2, axis2=3)).sum(axis=1)
+    variance = (within + (weight * (stack.mean - centre[:, None]) ** 2).sum(axis=1)) / rows
     for i, j, a in space.W_at:
         if i == j:
             lower[:, a] = FLOOR * variance[:, i]
@@ -92,7 +102,7 @@ def _floors(space: Space, stack: Stack, b: int) -> Floats:
 
 
 def _evaluated(space: Space, stack: Stack, theta: Floats) -> tuple[Floats, Floats]:
-    """Log-likelihoods, minus infinity outside of the model, and their gradients."""
+    """Log-likelihoods, minus infinity outside of the model, and their gradients; at a point each, or all at one."""
     T, W, C, mu = _arrays(space, theta)
     outside = ~(np.linalg.eigvalsh(W)[:, 0] > 0.0)
     W[outside] = np.eye(W.shape[1])
@@ -102,7 +112,7 @@ def _evaluated(space: Space, stack: Stack, theta: Floats) -> tuple[Floats, Float
         with np.errstate(all="ignore"):
             found = slopes(stack, mean, cov)
     except np.linalg.LinAlgError:  # some covariance is singular: all try shorter steps
-        return np.full(len(theta), -np.inf), np.zeros_like(theta)
+        return np.full(len(stack), -np.inf), np.zeros((len(stack), space.size))
     shift = (B @ found.mean[:, :, None])[:, :, 0]
     inside = found.cov @ B.transpose(0, 2, 1)
     gradient = _collected(space, 2.0 * cov @ inside + mean[:, :, None] * shift[:, None], B @ inside, shift, C)

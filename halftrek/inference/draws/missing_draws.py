@@ -22,6 +22,7 @@ from halftrek.errors import DataError
 from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import patterns_behind
 from halftrek.inference.draws.resample import (
+    EDGE,
     HELD,
     NUMBERS,
     SENT,
@@ -41,8 +42,7 @@ from halftrek.inference.information.robust import (
     sums_by,
 )
 
-STACKED = 1_000_000  # numbers in the matrices of replicates that are refitted together
-MANY = 500  # patterns in a chunk of rows from which on they are added up all at once
+STACKED = 2_000_000  # numbers in the matrices of replicates that are refitted together
 SAME = 1e-9  # share of a column's size by which the mean of the same rows may move by rounding
 
 Drawing = Callable[[RowBlock], Iterator[tuple[int, Floats]]]  # how often each of some rows is drawn
@@ -99,17 +99,18 @@ def _together(like: Patterns) -> int:
 
 def _stacks(like: Patterns, sums: Floats) -> Iterator[Stack]:
     """Data sets from their sums of products, for each replicate and pattern; some of them at a time."""
-    products = _products(like)
-    both = like.observed[:, :, None] & like.observed[:, None, :]
+    products, several, p = _products(like), len(like.cov), len(like.names)
+    seen = like.observed[:several]
+    both = seen[:, :, None] & seen[:, None, :]
     step = _together(like)
     for first in range(0, len(sums), step):
         some = sums[first : first + step]
-        n, flat = some[:, :, 0], some.reshape(-1, products.width)
-        drawn = products.moments(np.where(flat[:, :1] > 0.0, flat, 1.0))
-        mean = np.where(like.observed, drawn.mean.reshape(*n.shape, -1), 0.0)
-        yield Stack(
-            like.names, like.observed, n, mean, np.where(both, drawn.cov.reshape(*n.shape, *both.shape[1:]), 0.0)
-        )
+        n = some[:, :, 0].copy()
+        some = np.where(n[:, :, None] > 0.0, some, 1.0)
+        mean = np.where(like.observed, products.means(some), 0.0)
+        drawn = products.moments(some[:, :several].reshape(-1, products.width))
+        cov = np.where(both, drawn.cov.reshape(len(some), several, p, p), 0.0)
+        yield Stack(like.names, like.observed, n, mean, cov)
 
 
 def _products(like: Patterns) -> Products:
@@ -130,24 +131,48 @@ def _drawn_part(
     products: Products, observed: Flags, replicates: int, drawing: Drawing, part: RowPart
 ) -> tuple[Floats, Floats]:
     """The sums of the rows that lie together, and what says whether they are the rows of the fit."""
-    from scipy.sparse import csr_array
-
     sums = np.zeros((replicates, len(observed), products.width))
     tally = np.zeros(1 + 2 * observed.shape[1])
     for chunk, values, parts in _pieces(products, observed, part, tally):
-        many = len(parts) > MANY  # a product for each would cost more than to add up all
-        if many:
-            order = np.concatenate([rows for _, rows in parts])
-            ends = np.cumsum([0, *(len(rows) for _, rows in parts)])
-            values, found = values[order], [k for k, _ in parts]
+        batches = _by_size(values, parts)
+        order = np.concatenate([lines.ravel() for _, lines, _ in batches])
         for first, count in drawing(chunk):
-            if many:
-                for b, times in enumerate(count[:, order]):
-                    sums[first + b, found] += csr_array((times, np.arange(len(times)), ends)) @ values
-                continue
-            for k, rows in parts:
-                sums[first : first + len(count), k] += product(count[:, rows], values[rows])
+            into, count = sums[first : first + len(count)], count.take(order, axis=1)
+            start = 0
+            for found, lines, own in batches:
+                times = count[:, start : start + lines.size].reshape(len(count), *lines.shape).transpose(1, 0, 2)
+                start += lines.size
+                if len(found) == 1:
+                    into[:, found[0]] += product(times[0], own[0])
+                    continue
+                for i in range(0, len(count), EDGE):
+                    into[i : i + EDGE, found] += (times[:, i : i + EDGE] @ own).transpose(1, 0, 2)
     return sums, tally
+
+
+def _by_size(values: Floats, parts: list[tuple[int, Ints]]) -> list[tuple[Ints, Ints, Floats]]:
+    """Patterns in batches: their numbers, their rows, and the products of these.
+
+    A product for each pattern of few rows would cost more than the work in it. So those of about as many rows are
+    multiplied together, each with as many lines as the longest may have; what it lacks are zeros. Their products are
+    small enough that BLAS starts no threads.
+    """
+    width = values.shape[1]
+    deep, most = EDGE * EDGE // width, max(1, NUMBERS // (EDGE * width))
+    batches: dict[tuple[int, int], list[tuple[int, Ints]]] = {}
+    for place, (k, rows) in enumerate(parts):
+        side = 1 << (len(rows) - 1).bit_length()
+        key = (side, 0) if side <= deep else (len(rows), place + 1)
+        batches.setdefault(key, []).append((k, rows))
+    found = []
+    for (side, _), some in batches.items():
+        for first in range(0, len(some), most):
+            here = some[first : first + most]
+            lines, own = np.zeros((len(here), side), dtype=np.intp), np.zeros((len(here), side, width))
+            for at, (_, rows) in enumerate(here):
+                lines[at, : len(rows)], own[at, : len(rows)] = rows, values[rows]
+            found.append((np.array([k for k, _ in here], dtype=np.intp), lines, own))
+    return found
 
 
 def _both(ours: tuple[Floats, Floats], theirs: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
@@ -285,7 +310,8 @@ def _from_model(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Gen
     """Normal rows that lack the same values, by their moments: Wishart covariances, or rows where these are few."""
     p, K = len(like.names), len(like)
     root = np.linalg.cholesky(fit.implied.cov)
-    mean, cov = np.zeros((replicates, K, p)), np.zeros((replicates, K, p, p))
+    several = len(like.cov) if (like.n[len(like.cov) :] < 1.5).all() else K  # a row may stand for several
+    mean, cov = np.zeros((replicates, K, p)), np.zeros((replicates, several, p, p))
     below, i = np.tril_indices(p, -1), np.arange(p)
     for k, n in enumerate(like.n):
         if n > p:
@@ -299,8 +325,10 @@ def _from_model(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Gen
             rows = rng.standard_normal((replicates, max(1, round(float(n))), p)) @ root.T
             mean[:, k] = rows.mean(axis=1)
             centred = rows - mean[:, k, None]
-            cov[:, k] = centred.transpose(0, 2, 1) @ centred / rows.shape[1]
-    both = like.observed[:, :, None] & like.observed[:, None, :]
+            if k < several:
+                cov[:, k] = centred.transpose(0, 2, 1) @ centred / rows.shape[1]
+    seen = like.observed[:several]
+    both = seen[:, :, None] & seen[:, None, :]
     step = _together(like)
     for first in range(0, replicates, step):
         part = slice(first, first + step)

@@ -162,6 +162,10 @@ class Products:
         """To the sums of some replicates, rows that each has so often."""
         sums += product(counts, values)
 
+    def means(self, sums: Floats) -> Floats:
+        """Of each line of sums, which may have more axes in front."""
+        return np.asarray(self._mean + sums[..., 1 : self._p + 1] / sums[..., :1] * self._scale)
+
     def moments(self, sums: Floats) -> Drawn:
         n = sums[:, 0]
         first = sums[:, 1 : self._p + 1] / n[:, None]

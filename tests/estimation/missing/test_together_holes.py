@@ -26,10 +26,11 @@ def fitted(graph: Graph, share: float, n: int = 400) -> Fitted:
     return fit(graph, patterns_of(tied_rows(n, share, 3), Graph([], [], observed=list("abcde"))))
 
 
-@pytest.mark.parametrize("share", [0.1, 0.4, 0.75])
-def test_slopes_are_those_of_each_alone(share: float) -> None:
-    found = fitted(CHAIN, share)
+@pytest.mark.parametrize(("share", "n"), [(0.1, 400), (0.4, 400), (0.75, 400), (0.3, 30), (0.5, 60)])
+def test_slopes_are_those_of_each_alone(share: float, n: int) -> None:
+    found = fitted(CHAIN, share, n)
     (stack,) = draw_stacks(found, "parametric", 5, 0)
+    assert n == 400 or 0 < stack.several < len(stack.observed)  # few rows: patterns of a single one, too
     rng = np.random.default_rng(0)
     root = rng.normal(size=(5, 5, 9))
     mean, cov = rng.normal(size=(5, 5)), root @ root.transpose(0, 2, 1) / 5.0 + np.eye(5)
@@ -39,6 +40,15 @@ def test_slopes_are_those_of_each_alone(share: float) -> None:
         assert together.value[b] == pytest.approx(alone.value, rel=1e-12)
         np.testing.assert_allclose(together.mean[b], alone.mean, rtol=1e-9, atol=1e-9 * np.abs(alone.mean).max())
         np.testing.assert_allclose(together.cov[b], alone.cov, rtol=1e-9, atol=1e-9 * np.abs(alone.cov).max())
+
+
+def test_slopes_of_all_at_one_point() -> None:
+    (stack,) = draw_stacks(fitted(CHAIN, 0.5), "parametric", 4, 0)
+    mean, cov = np.full((1, 5), 0.3), np.eye(5)[None] + 0.2
+    once, each = slopes(stack, mean, cov), slopes(stack, np.repeat(mean, 4, axis=0), np.repeat(cov, 4, axis=0))
+    np.testing.assert_allclose(once.value, each.value, rtol=1e-13)
+    np.testing.assert_allclose(once.mean, each.mean, rtol=1e-11, atol=1e-9)
+    np.testing.assert_allclose(once.cov, each.cov, rtol=1e-11, atol=1e-9)
 
 
 def test_a_covariance_that_is_none_has_no_likelihood() -> None:
