@@ -133,7 +133,7 @@ class _Task:
         pieces: list[Piece] = []
         if Projection.suits(form, own):
             finder, proved = Projection(form, claims, own, self.count), True
-            pieces = finder.pieces()
+            pieces = [] if finder.too_many else finder.pieces()
         if not pieces:
             finder = Space(form, claims, own, self.columns, self._sound_for(claims), self.advance)
             found = finder.found()

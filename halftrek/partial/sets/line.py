@@ -118,6 +118,7 @@ def _cuts(curve: CurveForm | None, held: Sequence[CurveClaim]) -> list[_Cut]:
     for claim in held:
         for polynomial in claim.polynomials.values():
             found += [(root, claim.claim.reason) for root in real_roots(polynomial)]
+        found += [(root, None) for pole in claim.poles for root in real_roots(pole)]  # there it says nothing
     found.sort(key=lambda one: float(one[0].mid()))
     merged: list[_Cut] = []
     for root, reason in found:
