@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
@@ -89,6 +91,19 @@ def test_a_place_at_a_pole_is_no_model() -> None:
     for end in (result.lower, result.upper):
         assert end.model is not None
         assert answer(result.query, end.model) == pytest.approx(end.value, abs=1e-6)
+
+
+def test_one_value_on_a_stretch_has_a_model_inside_it() -> None:
+    """``y_{x=0} = y - b x`` is below y where b x is positive: two values, for b above and below zero."""
+    graph = ht.graph("x -> y; x <-> y")
+    result = identified_set(graph, SIGMA[:2, :2], None, "P(y_{x=0} < 1 | y=1)", ["share(y) <= 1.4"])
+    assert result.kind == "values"
+    mean, sd = 0.4 / 1.3, np.sqrt(1.0 - 0.4**2 / 1.3)
+    above = NormalDist(mean, sd).cdf(0.0)
+    assert result.pieces == (pytest.approx((above, above)), pytest.approx((1.0 - above, 1.0 - above)))
+    for end in (result.lower, result.upper):
+        assert end.model is not None
+        assert answer(result.query, end.model) == pytest.approx(end.value, abs=1e-9)
 
 
 def test_where_a_divisor_is_zero_the_end_is_a_limit() -> None:

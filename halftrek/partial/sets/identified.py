@@ -133,7 +133,7 @@ class _Task:
             line = Line.axis(self.count, own[0] if own else -1)
             along = set_along(self.form, claims, line)
             if not own:
-                along.pieces[:] = [_pointed(piece) for piece in along.pieces]
+                along.pieces[:] = [_anywhere(piece) for piece in along.pieces]
             return along.pieces, "closed form" if along.degree <= 2 else "proved to 1e-7"
         through = through_of(self.query, self.form, self.tower)
         form = self.form if through is None else through.effect
@@ -200,6 +200,7 @@ class _Task:
         if not pieces:
             nothing = End(float("nan"), False)
             return IdentifiedSet(self.query, self.assumed, (), nothing, nothing, certificate, free, notes)
+        pieces = [_pointed(p) if p.low.value == p.high.value else p for p in pieces]
         values = tuple((self._in_range(p.low.value), self._in_range(p.high.value)) for p in pieces)
         lower, upper = self._end(pieces[0].low), self._end(pieces[-1].high)
         gaps = tuple((self._end(a.high), self._end(b.low)) for a, b in pairwise(pieces))
@@ -253,8 +254,15 @@ class _Task:
         return sorted(_parts(self.form.coordinates, self.claims)[0])
 
 
-def _pointed(piece: Piece) -> Piece:
+def _anywhere(piece: Piece) -> Piece:
+    """One value in all models."""
     end = Reached(piece.low.value, None, True)
+    return Piece(end, end)
+
+
+def _pointed(piece: Piece) -> Piece:
+    """One value: where it is attained, if it is."""
+    end = max((piece.low, piece.high), key=lambda e: (e.attained, e.u is not None))
     return Piece(end, end)
 
 

@@ -84,8 +84,9 @@ def solved_for_answer(form: Form, claims: Sequence[Claim]) -> tuple[Form, list[C
     v = ring.coordinate(j)
     u = (Rational(ring, b) - Rational(ring, e) * v) / (Rational(ring, c) * v - Rational(ring, a))
     moved = [Claim(with_quotient(claim.formula, j, u), claim.reason) for claim in claims]
-    if not u.bottom.is_constant():  # there no u gives v
-        moved.append(Claim(Atom(ring.zero.top, u.bottom), "the answer"))
+    pole = u.bottom * _put(form.main.bottom, j, u).top  # there no u gives v, or any does
+    if not pole.is_constant():
+        moved.append(Claim(Atom(ring.zero.top, pole), "the answer"))
     return Form("quotient", v), moved, j, u
 
 

@@ -43,6 +43,7 @@ _EXACTLY = 1e-28  # share of its terms that a polynomial is at a root that is kn
 _MOST_FACTORS, _MOST_DEGREES = 20, 32  # polynomials in two coordinates, and their degrees in sum, that are looked at
 
 Place = tuple[fmpq, ...]  # a number for each coordinate of the tower
+Stretch = tuple[fmpq | None, fmpq | None]
 
 
 class Projection:
@@ -143,20 +144,28 @@ class Projection:
         return (root for polynomial in polynomials for root in real_roots(along(polynomial, nothing, unit)))
 
     @cached_property
-    def stretches(self) -> list[tuple[fmpq | None, fmpq | None]]:
-        """Values of the own coordinate at which the claims can hold; None for an open end."""
+    def _cells(self) -> list[Stretch]:
+        """Stretches between cuts, and single cuts, at which the claims can hold."""
         ends: list[fmpq | None] = [None, *self._cuts, None]
-        found: list[tuple[fmpq | None, fmpq | None]] = []
+        found: list[Stretch] = []
         for left, right in pairwise(ends):
             if self._somewhere(_between(left, right)):
-                if found and found[-1][1] == left and left is not None:
-                    found[-1] = (found[-1][0], right)
-                else:
-                    found.append((left, right))
+                found.append((left, right))
             elif self._alone and left is not None and (not found or found[-1][1] != left) and self._touching(left):
                 found.append((left, left))
         if not found and not self._alone and not self.strict:
             found = [(cut, cut) for cut in self._cuts if self._touching(cut)]
+        return found
+
+    @cached_property
+    def stretches(self) -> list[Stretch]:
+        """Values of the own coordinate at which the claims can hold; None for an open end."""
+        found: list[Stretch] = []
+        for left, right in self._cells:
+            if found and left is not None and found[-1][1] == left:
+                found[-1] = (found[-1][0], right)
+            else:
+                found.append((left, right))
         return found
 
     @cached_property
@@ -198,7 +207,7 @@ class Projection:
             yield from (self._moved(line, s) for s in inside)
             return
         inner = self._at(x, strict=True)
-        for low, high in inner.stretches if inner is not None else ():
+        for low, high in inner._cells if inner is not None else ():
             assert inner is not None
             if low is not None and low == high:
                 if (alone := inner._touching(low)) is not None:
