@@ -165,11 +165,11 @@ def test_bounds_of_data_and_an_identified_question_is_the_estimate() -> None:
 def test_the_value_says_all_of_itself() -> None:
     found = bow("x -> y", "x <-> y >= 0")
     assert found.low == -inf
-    assert str(found) == "x -> y: at most 0.6"
+    assert str(found) == "x -> y: at most 0.6000"
     record = found.to_dict()
     assert record["pieces"] == [[None, 0.6]]
     assert record["binding"] == {"low": [], "high": ["x <-> y >= 0"]}
-    assert "0.6 is reached where this binds" in found.explain()
+    assert "0.6000 is reached where this binds" in found.explain()
     assert 0.5 in found
     assert 0.7 not in found
     assert isfinite(found.high)

@@ -58,7 +58,8 @@ def like_shares(
     on_second = _partial_square(sigma, y, z, [x, *others])
     share = times * on_first / (1.0 - on_first)
     shared = times * on_first * on_first / ((1.0 - times * on_first) * (1.0 - on_first))
-    strength = (np.sqrt(times if times_second is None else times_second) + np.sqrt(shared)) ** 2 / (1.0 - shared)
+    with np.errstate(invalid="ignore", divide="ignore"):  # no share where it would be more than all there is
+        strength = (np.sqrt(times if times_second is None else times_second) + np.sqrt(shared)) ** 2 / (1.0 - shared)
     return share, strength * on_second / (1.0 - on_second)
 
 

@@ -27,6 +27,7 @@ from halftrek.partial.assumptions.strength import limit_at
 from halftrek.partial.exact.rational import Rational, coordinates_in, exact, total
 from halftrek.partial.exact.tower import Tower
 
+DIVISOR = "a divisor is zero"  # where a question has no answer
 _ROUNDING = fmpq(1, 10**12)  # share of two numbers by which rounding tells them apart
 _LARGEST_BLOCK = 3  # of errors with arcs among hidden causes whose minors are written out
 
@@ -66,6 +67,8 @@ class Claim:
     @property
     def coordinates(self) -> frozenset[int]:
         """The coordinates that it is about."""
+        if self.reason == DIVISOR:
+            return frozenset(k for a in atoms_of(self.formula) if a.pole is not None for k in coordinates_in(a.pole))
         return frozenset(k for atom in atoms_of(self.formula) for k in coordinates_in(atom.polynomial))
 
 
@@ -219,6 +222,8 @@ def _correlation_within(quantity: Correlation, low: float, high: float, tower: T
 def _compared(left: Correlation, right: Correlation, factor: float, absolute: bool, tower: Tower) -> Formula:
     """``a / sqrt(A) <= f b / sqrt(B)``: by signs, or by squares where signs agree."""
     (a, below_a), (b, below_b) = _parts(left, tower), _parts(right, tower)
+    ratio = below_a / below_b  # both are positive; what they share is no part of the comparison
+    below_a, below_b = Rational(tower.ring, ratio.top), Rational(tower.ring, ratio.bottom)
     first, second = a * a * below_b, (b * b * below_a).times(exact(factor) * exact(factor))
     if absolute:
         return _below(first, second)

@@ -134,6 +134,17 @@ def _of_quotients(operation: str, left: Rational, right: Rational) -> Form | Non
     return Form("quotient", found)
 
 
+def divisors_of(query: Query, tower: Tower) -> list[tuple[str, Rational]]:
+    """What an expression divides by and is not the same everywhere, as text and on the fibre."""
+    if not isinstance(query, Arithmetic):
+        return []
+    found = [*divisors_of(query.left, tower), *divisors_of(query.right, tower)]
+    right = _expression(query.right, tower) if query.operation == "/" else None
+    if right is not None and right.spread is None and right.main.coordinates:
+        found.append((str(query.right), right.main))
+    return found
+
+
 def _statistic(term: Statistic, tower: Tower) -> Form | None:
     if case_of(term).events:
         return None
@@ -194,4 +205,4 @@ def total_effect(tower: Tower, cause: str, effect: str) -> Rational:
     return reach[effect]
 
 
-__all__ = ["Form", "exact", "form_of", "total_effect"]
+__all__ = ["Form", "divisors_of", "exact", "form_of", "total_effect"]

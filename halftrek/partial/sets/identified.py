@@ -16,11 +16,13 @@ from halftrek.graphs import Graph
 from halftrek.models import CGLSCM
 from halftrek.partial.assumptions import Assumption, State, Weight, Within, conditions_of, read_assumptions, relaxed
 from halftrek.partial.assumptions.kinds import AbsoluteSum, Norm
-from halftrek.partial.exact.conditions import All, Atom, Claim, claims_of
-from halftrek.partial.exact.questions import Form, form_of
+from halftrek.partial.exact.compiled import Compiled
+from halftrek.partial.exact.conditions import DIVISOR, All, Atom, Claim, claims_of
+from halftrek.partial.exact.questions import Form, divisors_of, form_of
 from halftrek.partial.sets.covariance import Ground, ground_of, held_weights, plain_latents
 from halftrek.partial.sets.generic import searched
 from halftrek.partial.sets.line import Line, place_on_line, set_along
+from halftrek.partial.sets.losing import decided
 from halftrek.partial.sets.pieces import Piece, Reached
 from halftrek.partial.sets.projected import Projection
 from halftrek.partial.sets.space import Space
@@ -31,6 +33,8 @@ from halftrek.syntax import parse_question
 
 _TRY = 0.29  # where coordinates stand that matter for nothing
 _BROKEN = 1e-6  # by which an assumption may be missed
+_ZERO = 1e-12  # share of its terms, below which a divisor is taken for zero
+_NO_RATIO = "Models in which {} is zero have no answer; what answers come near to there counts."
 _LOST = 1e12  # error variances so many times those of the variables have no digits left
 
 
@@ -94,7 +98,9 @@ class _Task:
         self.form: Form | None = form_of(query, self.tower)
         found = claims_of(assumed, graph, self.tower)
         self.complete = found is not None  # all claims are signs of polynomials
-        self.claims = [*(found or ()), *self._equations()]
+        self.divisors = divisors_of(query, self.tower)
+        divided = [Claim(Atom(self.tower.ring.zero.top, by.top), DIVISOR) for _, by in self.divisors]
+        self.claims = [*(found or ()), *self._equations(), *divided]
         self.others = np.full(self.count, _TRY)
 
     def _equations(self) -> list[Claim]:
@@ -108,6 +114,8 @@ class _Task:
 
     def result(self) -> IdentifiedSet:
         """The set."""
+        if any(decided(claim.formula) is False for claim in self.claims if not claim.coordinates):
+            return self._packed([], "closed form", 0)
         if self.form is None or not self.complete:
             units = self.tower.units
             return self._packed(searched(self.query, self.fibre, units, self.claims), "searched", self.count)
@@ -125,7 +133,7 @@ class _Task:
             line = Line.axis(self.count, own[0] if own else -1)
             along = set_along(self.form, claims, line)
             if not own:
-                along.pieces[:] = [_pointed(piece) for piece in along.pieces]
+                along.pieces[:] = [_anywhere(piece) for piece in along.pieces]
             return along.pieces, "closed form" if along.degree <= 2 else "proved to 1e-7"
         through = through_of(self.query, self.form, self.tower)
         form = self.form if through is None else through.effect
@@ -133,7 +141,7 @@ class _Task:
         pieces: list[Piece] = []
         if Projection.suits(form, own):
             finder, proved = Projection(form, claims, own, self.count), True
-            pieces = finder.pieces()
+            pieces = [] if finder.too_many else finder.pieces()
         if not pieces:
             finder = Space(form, claims, own, self.columns, self._sound_for(claims), self.advance)
             found = finder.found()
@@ -188,9 +196,11 @@ class _Task:
 
     def _packed(self, pieces: Sequence[Piece], certificate: Certificate, free: int) -> IdentifiedSet:
         notes = ("The covariance is that of the fitted model: the graph restricts it.",) if self.ground.fitted else ()
+        notes += tuple(dict.fromkeys(_NO_RATIO.format(by) for by, _ in self.divisors))
         if not pieces:
             nothing = End(float("nan"), False)
             return IdentifiedSet(self.query, self.assumed, (), nothing, nothing, certificate, free, notes)
+        pieces = [_pointed(p) if p.low.value == p.high.value else p for p in pieces]
         values = tuple((self._in_range(p.low.value), self._in_range(p.high.value)) for p in pieces)
         lower, upper = self._end(pieces[0].low), self._end(pieces[-1].high)
         gaps = tuple((self._end(a.high), self._end(b.low)) for a, b in pairwise(pieces))
@@ -218,11 +228,25 @@ class _Task:
         if end.u is not None and end.toward is not None:
             moving = self._moving()
             step[moving] = np.clip(end.toward[moving] - end.u[moving], -1.0, 1.0)
-        for nudge in (0.0, 2e-7, 1e-6):
-            models = self.fibre.at((u + nudge * step) * self.tower.units)
-            if _finite(models.T, models.omega):
+        axes = [s * axis for axis in np.eye(self.count) for s in (1.0, -1.0)]
+        known = step.any()  # which way is inwards
+        for nudge, side in ((0.0, step), *((n, side) for n in (2e-7, 1e-6) for side in ([step] if known else axes))):
+            there = u + nudge * side
+            models = self.fibre.at(there * self.tower.units)
+            if not _finite(models.T, models.omega) or not self._divides(there):
+                continue
+            if nudge == 0.0 or known or self._sound_for(self.claims)(there):
                 return models.one(), nudge == 0.0
         return None, False
+
+    def _divides(self, u: Floats) -> bool:
+        """True if nothing that the question divides by is zero at a point."""
+        for _, by in self.divisors:
+            top = Compiled.of(by.top, range(self.count))
+            size = Compiled(np.abs(top.coefficients), top.exponents).values(np.abs(u))
+            if abs(float(top.values(u))) <= _ZERO * float(size):
+                return False
+        return True
 
     def _moving(self) -> list[int]:
         if self.form is None:
@@ -230,8 +254,15 @@ class _Task:
         return sorted(_parts(self.form.coordinates, self.claims)[0])
 
 
-def _pointed(piece: Piece) -> Piece:
+def _anywhere(piece: Piece) -> Piece:
+    """One value in all models."""
     end = Reached(piece.low.value, None, True)
+    return Piece(end, end)
+
+
+def _pointed(piece: Piece) -> Piece:
+    """One value: where it is attained, if it is."""
+    end = max((piece.low, piece.high), key=lambda e: (e.attained, e.u is not None))
     return Piece(end, end)
 
 

@@ -97,16 +97,18 @@ def places_on_line(claims: Sequence[Claim], line: Line) -> list[fmpq]:
     return [x for x in _points_inside(_cuts(None, held)) if all(claim.holds(x) for claim in held)]
 
 
-def place_on_line(claims: Sequence[Claim], line: Line) -> float | None:
-    """A place on a line where the claims hold, None if there is none."""
+def place_on_line(claims: Sequence[Claim], line: Line, roots: Sequence[arb] | None = None) -> float | None:
+    """A place on a line where the claims hold, None if there is none; ``roots``: the only places that come into it."""
     held = [CurveClaim.of(claim, line.start, line.step) for claim in claims]
-    cuts = _cuts(None, held)
-    for x in _points_inside(cuts):
-        if all(claim.holds(x) for claim in held):
-            return as_float(x)
-    for cut in cuts:
-        if cut.root is not None and all(claim.holds_at_root(cut.root) for claim in held):
-            return float(cut.root.mid())
+    if roots is None:
+        cuts = _cuts(None, held)
+        for x in _points_inside(cuts):
+            if all(claim.holds(x) for claim in held):
+                return as_float(x)
+        roots = [cut.root for cut in cuts if cut.root is not None]
+    for root in roots:
+        if all(claim.holds_at_root(root) for claim in held):
+            return float(root.mid())
     return None
 
 
@@ -118,6 +120,7 @@ def _cuts(curve: CurveForm | None, held: Sequence[CurveClaim]) -> list[_Cut]:
     for claim in held:
         for polynomial in claim.polynomials.values():
             found += [(root, claim.claim.reason) for root in real_roots(polynomial)]
+        found += [(root, None) for pole in claim.poles for root in real_roots(pole)]  # there it says nothing
     found.sort(key=lambda one: float(one[0].mid()))
     merged: list[_Cut] = []
     for root, reason in found:

@@ -1,13 +1,14 @@
-"""Two free coordinates, and a question about one of them: exactly, by projection.
+"""Two or three free coordinates, and a question about one of them: exactly, by projection.
 
-Where that one is fixed, claims are signs of polynomials in the other. Whether they can all hold changes only where a
-root of these comes or goes or two of them meet: at roots of leading coefficients, discriminants and resultants, which
-are polynomials in the first coordinate alone (Collins 1975). Between two such roots one rational number tells.
+Where that one is fixed, claims are signs of polynomials in the others. Whether they can all hold changes only where a
+root of these comes or goes or two of them meet: at roots of coefficients, discriminants and resultants, which are
+polynomials without one of the others (Collins 1975, McCallum 1988). With two others the same is done twice. Between
+two roots in the first coordinate one rational number tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations, pairwise
 
@@ -15,113 +16,255 @@ import numpy as np
 from flint import arb, fmpq, fmpq_mpoly
 
 from halftrek.bottom.arrays import Floats
+from halftrek.partial.assumptions.kinds import AbsoluteSum, Norm
 from halftrek.partial.exact.compiled import Compiled, CompiledClaims
 from halftrek.partial.exact.conditions import All, Atom, Claim, Formula, Some, atoms_of
 from halftrek.partial.exact.curve import along, real_roots
 from halftrek.partial.exact.questions import Form
-from halftrek.partial.exact.rational import Rational, coordinates_in
+from halftrek.partial.exact.rational import Rational, coordinates_in, exact
 from halftrek.partial.sets.boxes import within
-from halftrek.partial.sets.line import Line, as_float, as_rational, place_on_line, set_along
+from halftrek.partial.sets.line import Line, as_float, as_rational, place_on_line, places_on_line, set_along
+from halftrek.partial.sets.losing import (
+    changes,
+    decided,
+    equations_in,
+    irreducible,
+    of_first_degree,
+    solved_for_answer,
+    with_quotient,
+)
 from halftrek.partial.sets.pieces import Piece, Reached
 from halftrek.partial.sets.search import SLACK, binding_at
 
 _FAR = 3e4  # units: so near an end, one at such a distance is a limit
 _POLE = 1e-6  # share of its terms, below which the bottom of a quotient is taken for nothing
 _INSIDE = 1e-10  # of a coordinate, from an end inwards, where there are models
+_EXACTLY = 1e-28  # share of its terms that a polynomial is at a root that is known to 160 bits
+_MOST_FACTORS, _MOST_DEGREES = 20, 32  # polynomials in two coordinates, and their degrees in sum, that are looked at
+
+Place = tuple[fmpq, ...]  # a number for each coordinate of the tower
+Stretch = tuple[fmpq | None, fmpq | None]
 
 
 class Projection:
-    """A question about one coordinate, ``own``, with claims about it and one ``other``."""
+    """A question about one coordinate, ``own``, with claims about it and one or two ``others``."""
 
-    def __init__(self, form: Form, claims: Sequence[Claim], coordinates: Sequence[int], count: int) -> None:
+    def __init__(
+        self, form: Form, claims: Sequence[Claim], coordinates: Sequence[int], count: int, strict: bool = False
+    ) -> None:
+        """``strict``: claims that hold at one place alone do so to many digits, not only as far as floats tell."""
         self.form, self.claims, self.coordinates, self.count = form, list(claims), list(coordinates), count
-        self.written = self.claims
+        self.written, self.strict = self.claims, strict
         self.replaced: tuple[int, Rational] | None = None  # a coordinate in whose place the answer stands
         if len(form.coordinates) > 1:
-            solved = solved_for_answer(form, claims, coordinates)
-            assert solved is not None
-            self.form, self.claims, at, was = solved
+            self.form, self.claims, at, was = solved_for_answer(form, claims)
             self.replaced = at, was
         (self.own,) = self.form.coordinates
-        (self.other,) = set(coordinates) - {self.own}
+        self.others = sorted(set(coordinates) - {self.own}, key=self._height)
 
     @staticmethod
     def suits(form: Form, coordinates: Sequence[int]) -> bool:
-        """Two coordinates, and a question about one of them, or of first degree in one."""
-        if len(coordinates) != 2 or len(form.coordinates) == 1:
-            return len(coordinates) == 2
-        parts = (form.main.top, form.main.bottom)
-        return form.spread is None and any(all(p.degrees()[j] <= 1 for p in parts) for j in form.coordinates)
+        """Two or three coordinates, and a question about one of them, or of first degree in one."""
+        if not 2 <= len(coordinates) <= 3 or len(form.coordinates) <= 1:
+            return 2 <= len(coordinates) <= 3 and len(form.coordinates) == 1
+        return form.spread is None and bool(of_first_degree(form))
+
+    def _height(self, k: int) -> tuple[int, int]:
+        """How high the powers of a coordinate are in claims, the lowest last: it goes first, so that little grows."""
+        degrees = [int(a.polynomial.degrees()[k]) for c in self.claims for a in atoms_of(c.formula)]
+        return -max(degrees, default=0), k
 
     def _unit(self, k: int) -> tuple[fmpq, ...]:
         return tuple(fmpq(int(i == k)) for i in range(self.count))
 
     def _across(self, x: fmpq) -> Line:
-        """All values of the other coordinate where the own one is x."""
-        return Line(tuple(x * one for one in self._unit(self.own)), self._unit(self.other))
+        """All values of the one other coordinate where the own one is x."""
+        (other,) = self.others
+        return Line(tuple(x * one for one in self._unit(self.own)), self._unit(other))
 
-    def _factors(self) -> list[fmpq_mpoly]:
-        found: list[fmpq_mpoly] = []
+    def _at(self, x: fmpq, strict: bool) -> Projection | None:
+        """The same in the two other coordinates, where the own one is x; None if a claim cannot hold there."""
+        ring = self.form.main.ring
+        fixed = []
         for claim in self.claims:
-            for atom in atoms_of(claim.formula):
-                for polynomial in (atom.polynomial, atom.pole):
-                    if polynomial is not None and not polynomial.is_constant():
-                        found += [factor for factor, _ in polynomial.factor()[1] if factor not in found]
-        return found
-
-    def _changes(self) -> list[fmpq_mpoly]:
-        """Polynomials in the own coordinate, at whose roots something may change."""
-        factors = self._factors()
-        both = [factor for factor in factors if self.other in coordinates_in(factor)]
-        found = [factor for factor in factors if self.other not in coordinates_in(factor)]
-        for factor in both:
-            degree = int(factor.degrees()[self.other])
-            found += _by_power(factor, self.other, degree + 1)
-            if degree > 1:
-                found.append(factor.discriminant(self.other))
-        found += [one.resultant(two, self.other) for one, two in combinations(both, 2)]
-        return [polynomial for polynomial in found if not polynomial.is_constant()]
+            if not strict and claim.coordinates == {self.own}:
+                if not bool(CompiledClaims([claim.formula], [self.own]).holds(np.array([as_float(x)]), SLACK)):
+                    return None
+                continue
+            formula = decided(with_quotient(claim.formula, self.own, ring.number(x)))
+            if formula is False:
+                return None
+            if formula is not True:
+                fixed.append(Claim(formula, claim.reason))
+        return Projection(Form("quotient", ring.coordinate(self.others[0])), fixed, self.others, self.count, strict)
 
     @cached_property
-    def stretches(self) -> list[tuple[fmpq | None, fmpq | None]]:
-        """Values of the own coordinate at which the claims can hold; None for an open end."""
-        nothing = (fmpq(0),) * self.count
+    def _factors(self) -> list[fmpq_mpoly]:
+        polynomials = (p for c in self.claims for a in atoms_of(c.formula) for p in (a.polynomial, a.pole))
+        return irreducible(p for p in polynomials if p is not None)
+
+    @cached_property
+    def _equation(self) -> list[fmpq_mpoly]:
+        """The factors of a polynomial that claims hold at zero, if the coordinate that goes first is in all of them."""
+        for claim in self.claims:
+            parts = claim.formula.parts if isinstance(claim.formula, All) else ()
+            atoms = [part for part in parts if isinstance(part, Atom)]
+            for one, other in combinations(atoms, 2):
+                if (one.polynomial + other.polynomial).is_zero() and not one.polynomial.is_zero():
+                    poles = [] if one.pole is None else irreducible([one.pole])
+                    found = [factor for factor in irreducible([one.polynomial]) if factor not in poles]
+                    if found and all(self.others[-1] in coordinates_in(factor) for factor in found):
+                        return found
+        return []
+
+    @cached_property
+    def too_many(self) -> bool:
+        """True if so much changes that it would take too long to find out where."""
+        if len(self.others) < 2:
+            return False
+        first = irreducible(changes(self._factors, self.others[-1], self._equation))
+        degrees = sum(int(p.degrees()[self.others[0]]) for p in first)
+        return len(first) > _MOST_FACTORS or degrees > _MOST_DEGREES
+
+    @cached_property
+    def _cuts(self) -> list[fmpq]:
+        """Values of the own coordinate at which something may change, in order."""
+        changing = irreducible(changes(self._factors, self.others[-1], self._equation))
+        if len(self.others) == 2:
+            changing = irreducible(changes(changing, self.others[0]))
         roots: list[arb] = []
-        for polynomial in self._changes():
-            for root in real_roots(along(polynomial, nothing, self._unit(self.own))):
-                if not any(root.overlaps(other) for other in roots):
-                    roots.append(root)
-        cuts = sorted(as_rational(root) for root in roots)
-        ends: list[fmpq | None] = [None, *cuts, None]
-        found: list[tuple[fmpq | None, fmpq | None]] = []
+        for root in self._roots(changing):
+            if not any(root.overlaps(other) for other in roots):
+                roots.append(root)
+        return sorted(as_rational(root) for root in roots)
+
+    def _roots(self, polynomials: Iterable[fmpq_mpoly]) -> Iterator[arb]:
+        """The roots of polynomials in the own coordinate."""
+        nothing, unit = (fmpq(0),) * self.count, self._unit(self.own)
+        return (root for polynomial in polynomials for root in real_roots(along(polynomial, nothing, unit)))
+
+    @cached_property
+    def _cells(self) -> list[Stretch]:
+        """Stretches between cuts, and single cuts, at which the claims can hold."""
+        ends: list[fmpq | None] = [None, *self._cuts, None]
+        found: list[Stretch] = []
         for left, right in pairwise(ends):
-            if place_on_line(self.claims, self._across(_between(left, right))) is not None:
-                if found and found[-1][1] == left and left is not None:
-                    found[-1] = (found[-1][0], right)
-                else:
-                    found.append((left, right))
-            elif left is not None and (not found or found[-1][1] != left) and self._touches(left):
+            if self._somewhere(_between(left, right)):
+                found.append((left, right))
+            elif self._alone and left is not None and (not found or found[-1][1] != left) and self._touching(left):
                 found.append((left, left))
+        if not found and not self._alone and not self.strict:
+            found = [(cut, cut) for cut in self._cuts if self._touching(cut)]
         return found
 
-    def _touches(self, x: fmpq) -> bool:
-        """Can the claims hold at one number alone, as far as rounding tells, and not at a pole?"""
+    @cached_property
+    def stretches(self) -> list[Stretch]:
+        """Values of the own coordinate at which the claims can hold; None for an open end."""
+        found: list[Stretch] = []
+        for left, right in self._cells:
+            if found and left is not None and found[-1][1] == left:
+                found[-1] = (found[-1][0], right)
+            else:
+                found.append((left, right))
+        return found
+
+    @cached_property
+    def _equations(self) -> list[fmpq_mpoly]:
+        """Polynomials that claims hold at zero, all of them together; weights of which a norm is nothing too."""
+        norms = [c.formula for c in self.claims if isinstance(c.reason, Norm | AbsoluteSum) and c.reason.limit == 0.0]
+        own = [atom.polynomial for formula in norms for atom in atoms_of(formula)]
+        return [*equations_in(All(tuple(claim.formula for claim in self.claims)))[0], *own]
+
+    @cached_property
+    def _alone(self) -> bool:
+        """Can claims hold at single values of the own coordinate, not by a rare chance?
+
+        One equation in all coordinates leaves stretches of each. With one other coordinate that chance is looked at,
+        too: an assumption may be chosen so that one model obeys.
+        """
+        if len(self.others) == 1:
+            return bool(self._equations) or not self.strict
+        return len(self._equations) > 1 or any(not coordinates_in(p).issuperset(self.others) for p in self._equations)
+
+    def _somewhere(self, x: fmpq) -> bool:
+        """Can the claims hold where the own coordinate is x?"""
+        if len(self.others) == 1:
+            return next(self._places(x), None) is not None
+        inner = self._at(x, strict=True)
+        if inner is None:
+            return False
+        if any(inner._somewhere(_between(left, right)) for left, right in pairwise([None, *inner._cuts, None])):
+            return True
+        return inner._alone and any(inner._touching(cut) for cut in inner._cuts)
+
+    def _places(self, x: fmpq) -> Iterator[Place]:
+        """Places where the own coordinate is x and the claims hold, one in each stretch."""
+        if len(self.others) == 1:
+            line = self._across(x)
+            inside = [] if self._equation else places_on_line(self.claims, line)
+            if not inside and (s := place_on_line(self.claims, line, self._on_line(line))) is not None:
+                inside = [exact(s)]
+            yield from (self._moved(line, s) for s in inside)
+            return
+        inner = self._at(x, strict=True)
+        for low, high in inner._cells if inner is not None else ():
+            assert inner is not None
+            if low is not None and low == high:
+                if (alone := inner._touching(low)) is not None:
+                    yield self._with_own(alone, x)
+            else:
+                yield from (self._with_own(place, x) for place in inner._places(_between(low, high)))
+
+    def _on_line(self, line: Line) -> list[arb] | None:
+        """The only places on a line where an equation holds; None if there is no equation."""
+        if not self._equation:
+            return None
+        along_it = [along(factor, line.start, line.step) for factor in self._equation]
+        return None if any(p.is_zero() for p in along_it) else [root for p in along_it for root in real_roots(p)]
+
+    def _with_own(self, place: Place, x: fmpq) -> Place:
+        return (*place[: self.own], x, *place[self.own + 1 :])
+
+    @staticmethod
+    def _moved(line: Line, s: fmpq) -> Place:
+        return tuple(a + s * b for a, b in zip(line.start, line.step, strict=True))
+
+    def _touching(self, x: fmpq) -> Place | None:
+        """A place where the claims hold, as far as rounding tells, and no pole is; for one number alone."""
+        if len(self.others) == 2:
+            inner = self._at(x, strict=False)
+            found = next(self._places(x), None)
+            if found is None and inner is not None:
+                (last,) = inner.others
+                changing = irreducible(changes(inner._factors, last, inner._equation))
+                roots = inner._roots((*changing, *(p.derivative(inner.own) for p in changing)))
+                tried = (inner._touching(as_rational(root)) for root in roots)
+                found = next((self._with_own(place, x) for place in tried if place is not None), None)
+            return found if found is not None and self._held(found) else None
         line = self._across(x)
         candidates: list[arb] = []
-        for factor in self._factors():
+        for factor in self._equation or self._factors:
             polynomial = along(factor, line.start, line.step)
             candidates += [*real_roots(polynomial), *real_roots(polynomial.derivative())]
-        return any(self._held(line, float(root.mid())) for root in candidates)
+        tried = sorted({as_rational(root) for root in candidates})
+        ends = [None, *tried, None]
+        places = [self._moved(line, s) for s in (*tried, *(_between(a, b) for a, b in pairwise(ends)))]
+        near = self._compiled[0].holds(np.array([_floats(place) for place in places])[:, self.coordinates], SLACK)
+        return next((places[k] for k in np.flatnonzero(near) if self._held(places[k])), None)
 
-    def _held(self, line: Line, place: float) -> bool:
-        here, there = line.point(arb(place)), self._on_fibre(line, place)
-        if there is None:
+    @cached_property
+    def _compiled(self) -> tuple[CompiledClaims, CompiledClaims]:
+        both = (self.claims, self.written)
+        first, second = (CompiledClaims([claim.formula for claim in claims], self.coordinates) for claims in both)
+        return first, second
+
+    def _held(self, place: Place) -> bool:
+        here, there = _floats(place), self._on_fibre(place)
+        if there is None or (self.strict and not all(_holds_exactly(claim.formula, place) for claim in self.claims)):
             return False
-        for claims, u in ((self.claims, here), (self.written, there)):
+        for claims, compiled, u in zip((self.claims, self.written), self._compiled, (here, there), strict=True):
             own = u[self.coordinates]
-            if not np.isfinite(own).all():
-                return False
-            if not bool(CompiledClaims([claim.formula for claim in claims], self.coordinates).holds(own, SLACK)):
+            if not np.isfinite(own).all() or not bool(compiled.holds(own, SLACK)):
                 return False
             poles = [atom.pole for claim in claims for atom in atoms_of(claim.formula) if atom.pole is not None]
             if any(_nothing(Compiled.of(pole, self.coordinates), own) for pole in poles):
@@ -156,28 +299,44 @@ class Projection:
         """A point where the own coordinate is x, or a little beside, and the claims hold."""
         step = _INSIDE * max(1.0, abs(x))
         for near in (x, x - step, x + step, x - 100.0 * step, x + 100.0 * step):
-            line = self._across(fmpq(*near.as_integer_ratio()))
-            place = place_on_line(self.claims, line)
-            if place is not None:
-                return self._on_fibre(line, place)
+            found = [u for u in map(self._on_fibre, self._places(exact(near))) if u is not None]
+            if found:
+                return min(found, key=lambda u: float(np.abs(u).max()))  # the farther out, the fewer digits
         return None
 
-    def _on_fibre(self, line: Line, place: float) -> Floats | None:
-        """A point of a line in the coordinates of the tower."""
-        found = line.point(arb(place))
+    def _on_fibre(self, place: Place) -> Floats | None:
+        """A place in the coordinates of the tower."""
+        found = _floats(place)
         if self.replaced is not None:
             j, u = self.replaced
-            at = [a + fmpq(*place.as_integer_ratio()) * b for a, b in zip(line.start, line.step, strict=True)]
-            below = u.bottom(*at)
+            below = u.bottom(*place)
             if below == 0:
                 return None
-            found[j] = as_float(u.top(*at) / below)
+            found[j] = as_float(u.top(*place) / below)
         return found
 
     def place(self, low: float, high: float) -> Floats | None:
         """Where the answer is between two numbers and the claims hold."""
         found = place_on_line([self._limits(), within(self.form, low, high)], Line.axis(self.count, self.own))
         return None if found is None else self._model(found)
+
+
+def _holds_exactly(formula: Formula, place: Place) -> bool:
+    """True if signs are as they should be, or nothing to many digits: places are known to 160 bits."""
+    if not isinstance(formula, Atom):
+        each = (_holds_exactly(part, place) for part in formula.parts)
+        return all(each) if isinstance(formula, All) else any(each)
+    value = formula.polynomial(*place)
+    if value <= 0:
+        return True
+    terms = Compiled.of(formula.polynomial, range(len(place)))
+    return as_float(value) <= _EXACTLY * float(
+        Compiled(abs(terms.coefficients), terms.exponents).values(abs(_floats(place)))
+    )
+
+
+def _floats(place: Place) -> Floats:
+    return np.array([as_float(x) for x in place])
 
 
 def _nothing(polynomial: Compiled, u: Floats) -> bool:
@@ -189,50 +348,3 @@ def _between(left: fmpq | None, right: fmpq | None) -> fmpq:
     if left is None:
         return fmpq(0) if right is None else right - fmpq(1)
     return left + fmpq(1) if right is None else (left + right) / fmpq(2)
-
-
-def solved_for_answer(
-    form: Form, claims: Sequence[Claim], coordinates: Sequence[int]
-) -> tuple[Form, list[Claim], int, Rational] | None:
-    """The answer as a coordinate in place of one in which it is a quotient of first degree; None if there is none.
-
-    ``v = (a u + b) / (c u + e)`` gives ``u = (b - e v) / (c v - a)``; claims are rewritten with that. Also which
-    coordinate v stands for now, and what u is.
-    """
-    top, bottom = form.main.top, form.main.bottom
-    ring = form.main.ring
-    for j in sorted(form.coordinates):
-        if len(coordinates) != 2 or max(int(top.degrees()[j]), int(bottom.degrees()[j])) > 1:
-            continue
-        (b, a), (e, c) = (_by_power(polynomial, j, 2) for polynomial in (top, bottom))
-        v = ring.coordinate(j)
-        u = (Rational(ring, b) - Rational(ring, e) * v) / (Rational(ring, c) * v - Rational(ring, a))
-        moved = [Claim(_with(claim.formula, j, u), claim.reason) for claim in claims]
-        return Form("quotient", v), moved, j, u
-    return None
-
-
-def _by_power(polynomial: fmpq_mpoly, j: int, count: int) -> list[fmpq_mpoly]:
-    """The coefficients of the powers of one coordinate."""
-    terms: list[dict[tuple[int, ...], fmpq]] = [{} for _ in range(count)]
-    for e, c in polynomial.to_dict().items():
-        terms[int(e[j])][*e[:j], 0, *e[j + 1 :]] = c
-    return [polynomial.context().from_dict(part) for part in terms]
-
-
-def _with(formula: Formula, j: int, u: Rational) -> Formula:
-    """A formula with a quotient in place of one coordinate."""
-    if not isinstance(formula, Atom):
-        return type(formula)(tuple(_with(part, j, u) for part in formula.parts))
-    value = _put(formula.polynomial, j, u)
-    pole = value.bottom * u.bottom
-    if formula.pole is not None:
-        pole = pole * _put(formula.pole, j, u).top
-    return Atom(value.sign, None if pole.is_constant() else pole)
-
-
-def _put(polynomial: fmpq_mpoly, j: int, u: Rational) -> Rational:
-    found = u.ring.zero
-    for part in reversed(_by_power(polynomial, j, int(polynomial.degrees()[j]) + 1)):
-        found = found * u + Rational(u.ring, part)
-    return found

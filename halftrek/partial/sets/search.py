@@ -10,7 +10,7 @@ from scipy.optimize import Bounds, minimize
 
 from halftrek.bottom.arrays import Floats
 from halftrek.partial.exact.compiled import CompiledClaims, CompiledForm
-from halftrek.partial.exact.conditions import Claim
+from halftrek.partial.exact.conditions import DIVISOR, Claim
 
 SLACK = 1e-9  # by which a claim may be missed, in the size of its terms
 BINDS = 1e-7  # by which a claim may hold that still counts as reached
@@ -114,13 +114,14 @@ def binding_at(claims: Sequence[Claim], coordinates: Sequence[int], u: Floats) -
     """The reasons of the claims that hold with equality at a point."""
     reasons: dict[object, None] = {}
     for claim in claims:
-        if float(CompiledClaims([claim.formula], coordinates).excess(u)) > -BINDS:
+        if claim.reason != DIVISOR and float(CompiledClaims([claim.formula], coordinates).excess(u)) > -BINDS:
             reasons[claim.reason] = None
     return tuple(reasons)
 
 
 def _program(problem: Problem, start: Floats, objective: object) -> Floats:
     atoms = [problem.claims.atoms[id(a)] for a in problem.claims.near(start)]
+    atoms = [a for a in atoms if len(a.coefficients)]  # nothing, which is at most zero everywhere, is no constraint
     scales = np.array([1.0 / max(np.abs(a.slopes(start)).max(initial=0.0), 1e-3 * a.size) for a in atoms])
     constraints = []
     if atoms:

@@ -229,7 +229,10 @@ class Space:
         return tuple(found)
 
     def place(self, low: float, high: float) -> Floats | None:
-        """Where the answer is between two numbers and the claims hold, all coordinates; None if no line shows it."""
+        """Where the answer is between two numbers and the claims hold, all coordinates; None if none is found.
+
+        Lines show it exactly; where claims are equations no line stays on them, and programs go there.
+        """
         claims = [*self.claims, within(self.form, low, high)]
         starts = [*self.shown, *feasible_points(self.problem, np.random.default_rng(7))[:_LINES]]
         for u in starts:
@@ -238,7 +241,9 @@ class Space:
                 found = place_on_line(claims, line) if np.abs(step).max() > 0.0 else None
                 if found is not None:
                     return line.point(arb(found))
-        return None
+        between = self._problem(claims)
+        reached = next((u for u in (repaired(between, v) for v in starts) if u is not None), None)
+        return None if reached is None else self._whole(reached)
 
     @staticmethod
     def _united(pieces: Iterable[Piece]) -> list[Piece]:

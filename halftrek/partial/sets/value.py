@@ -10,6 +10,7 @@ from halftrek.bottom.portable import Portable
 from halftrek.models import CGLSCM
 from halftrek.partial.assumptions.kinds import Assumption
 from halftrek.queries import Query
+from halftrek.results.sets.bounds import set_in_words
 
 Certificate = Literal["closed form", "proved to 1e-7", "searched"]
 
@@ -133,16 +134,4 @@ def _finite(value: float) -> float | None:
 
 def described(pieces: tuple[tuple[float, float], ...]) -> str:
     """Pieces in words."""
-    if not pieces:
-        return "no value"
-    if pieces == ((-inf, inf),):
-        return "any number"
-    return " or ".join(_piece(low, high) for low, high in pieces)
-
-
-def _piece(low: float, high: float) -> str:
-    if low == high:
-        return f"{low:.6g}"
-    if low == -inf:
-        return f"at most {high:.6g}"
-    return f"at least {low:.6g}" if high == inf else f"from {low:.6g} to {high:.6g}"
+    return "any number" if pieces == ((-inf, inf),) else set_in_words(pieces)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite
 
 from halftrek.partial.sets.value import End, IdentifiedSet, described
+from halftrek.results.sets.bounds import ends_in_words
 
 _CERTAIN = {
     "closed form": "The ends are exact: they follow by a formula.",
@@ -20,14 +21,15 @@ def explained(found: IdentifiedSet) -> str:
         how = "This is proved." if found.proved else "None was found; it is not proved that there is none."
         return f"No model of the graph with this covariance obeys all of it{under}. {how}"
     if found.kind == "point":
-        return f"{found.query} is {found.low:.6g} in every model of the graph with this covariance{under}."
+        return f"{found.query} is {described(found.pieces)} in every model of the graph with this covariance{under}."
     if found.kind == "whole line":
         return f"{found.query} can be any number{under}: for each there is a model of the graph with this covariance."
     if found.kind == "values":
         first = f"{found.query} has finitely many values{under}: {described(found.pieces)}."
         return f"{first} {_CERTAIN[found.certificate]}"
+    shown = ends_in_words(found.pieces)
     sentences = [f"{found.query} is {described(found.pieces)}{under}."]
-    sentences += [s for end in (found.lower, found.upper) if (s := _end(end))]
+    sentences += [s for end in (found.lower, found.upper) if (s := _end(end, shown))]
     return " ".join([*sentences, _CERTAIN[found.certificate], *found.notes])
 
 
@@ -37,10 +39,10 @@ def _under(found: IdentifiedSet) -> str:
     return ", assuming that " + " and ".join(a.words for a in found.assumptions)
 
 
-def _end(end: End) -> str:
+def _end(end: End, shown: dict[float, str]) -> str:
     if not isfinite(end.value):
         return ""
     how = "is reached" if end.attained else "is approached, never reached,"
     if end.binding:
-        return f"{end.value:.6g} {how} where this binds: {'; '.join(end.binding)}."
-    return f"{end.value:.6g} {how} where no assumption binds."
+        return f"{shown[end.value]} {how} where this binds: {'; '.join(end.binding)}."
+    return f"{shown[end.value]} {how} where no assumption binds."

@@ -201,9 +201,9 @@ def _rows(
         case Several(values):
             notes.append(_SEVERAL)
             cells = [" or ".join(number(value) for value in values)]
-        case Bounds(low, high):
+        case Bounds() as found:
             notes.append(_BOUNDS)
-            cells = [f"{number(low)} to {number(high)}"]
+            cells = [found.words]
         case Refusal():
             cells = ["no number"]
             notes += [] if one.verdict is None else [one.verdict.explain().splitlines()[0]]

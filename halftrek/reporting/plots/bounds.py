@@ -100,4 +100,4 @@ def _named(ax: Axes, found: Bounds) -> None:
         align = "left" if near < 0.4 else "right" if near > 0.6 else outwards
         height = 1.12 if side == "left" else 1.4
         ax.plot([value, value], [0.85, height - 0.06], color=GREY, linewidth=0.8, zorder=1)
-        ax.text(value, height, f"{value:.4g}: {words}", ha=align, va="bottom", fontsize=8, parse_math=False)
+        ax.text(value, height, f"{found.shown(value)}: {words}", ha=align, va="bottom", fontsize=8, parse_math=False)

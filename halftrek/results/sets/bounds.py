@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import inf, isfinite, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from halftrek import upward
 from halftrek.bottom.frames import as_frame
 from halftrek.bottom.portable import Portable
+from halftrek.bottom.words import one_precision
 from halftrek.models import CGLSCM
 from halftrek.notes import Note, in_words, warnings_of
 from halftrek.queries import Query
@@ -92,6 +94,10 @@ class Bounds(Portable, Tabled):
         """Whether a model has the value of each end, "low" and "high"; False for a limit that models only approach."""
         return {"low": self.attained_low, "high": self.attained_high}
 
+    def shown(self, end: float) -> str:
+        """A finite end of the set as it is printed."""
+        return ends_in_words((*self.pieces, (self.low, self.high)))[end]
+
     @property
     def ends(self) -> tuple[tuple[str, float, str], ...]:
         """The finite ends of a set with two: "lower" or "upper", the value, and what holds it, in words."""
@@ -167,19 +173,32 @@ def _held(binds: tuple[str, ...], attained: bool) -> str:
 
 def set_in_words(pieces: Sequence[Ends]) -> str:
     """Pieces as people say them: from 1 to 2, at most 3, any value."""
-    return " or ".join(_piece(low, high) for low, high in pieces) if pieces else "no value"
+    shown = ends_in_words(pieces)
+    return " or ".join(_piece(low, high, shown) for low, high in pieces) if pieces else "no value"
 
 
-def _piece(low: float, high: float) -> str:
+def ends_in_words(pieces: Sequence[Ends]) -> dict[float, str]:
+    """The finite ends of pieces as text, with one number of decimals; with more where two would read alike."""
+    values = sorted({x for piece in pieces for x in piece if isfinite(x)})
+    shown = dict(zip(values, one_precision(*values), strict=True))
+    for one, other in pairwise(values):
+        if shown[one] == shown[other] and not _alike(one, other):
+            shown[one], shown[other] = one_precision(one, other)
+    return shown
+
+
+def _alike(low: float, high: float) -> bool:
+    return abs(high - low) <= 1e-9 * max(abs(low), abs(high))
+
+
+def _piece(low: float, high: float, shown: Mapping[float, str]) -> str:
     if isnan(low) or isnan(high):
-        known = [f"{x:.6g}" for x in (low, high) if not isnan(x)]
+        known = [shown[x] for x in (low, high) if isfinite(x)]
         return f"unknown on one side, {'at most' if isnan(low) else 'at least'} {known[0]}" if known else "unknown"
     if low == -inf and high == inf:
         return "any value"
     if not isfinite(low):
-        return f"at most {high:.6g}"
-    if not isfinite(high):
-        return f"at least {low:.6g}"
-    if low == high or abs(high - low) <= 1e-9 * max(abs(low), abs(high)):
-        return f"{low:.6g}"
-    return f"from {low:.6g} to {high:.6g}"
+        return f"at most {shown[high]}"
+    if not isfinite(high) or _alike(low, high):
+        return shown[low] if isfinite(high) else f"at least {shown[low]}"
+    return f"from {shown[low]} to {shown[high]}"

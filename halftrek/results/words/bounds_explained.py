@@ -55,7 +55,7 @@ def _ends(found: Bounds) -> list[str]:
     lines = []
     for name, value, how in found.ends:
         first, rest = how.split(" ", 1)
-        lines.append(f"The {name} end, {value:.6g}, {verbs[first]} {rest}.")
+        lines.append(f"The {name} end, {found.shown(value)}, {verbs[first]} {rest}.")
     return lines
 
 
