@@ -72,7 +72,19 @@ def test_without_an_intervention_answers_are_what_the_rows_say() -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["x ~> y", "P(y > 0 | do(x=1))", "E[m | do(x=1)]", "E[y | do(m=2)]", "RR(y > 0 | do(x=1) : do(x=0))", "E[x | y=1]"],
+    [
+        "x ~> y",
+        "P(y > 0 | do(x=1))",
+        "E[m | do(x=1)]",
+        "E[y | do(m=2)]",
+        "RR(y > 0 | do(x=1) : do(x=0))",
+        "E[x | y=1]",
+        "E[m | do(x=1), y=1]",
+        "E[m | x > 0, y=0]",
+        "P(m > 2 | do(x=1), y=1)",
+        "E[y | m=2]",
+        "E[x | y=1, m > 1]",
+    ],
 )
 def test_influence_on_an_answer_is_what_a_heavier_row_does(question: str) -> None:
     """The oracle weights a row a little more, and works out everything again."""
