@@ -1,8 +1,8 @@
 """Columns whose categories have an order that the data themselves say.
 
 Ordered categoricals of pandas, Enums of polars, ordered dictionaries of Arrow; and files of one's own that say the same
-of their columns. Of DuckDB the columns of a type that somebody has made, by ``CREATE TYPE mood AS ENUM ('low', 'high')``,
-whose order is that of its levels; an Enum without a name is not, as DuckDB makes it of categoricals without an order.
+of their columns. Of DuckDB the columns of a type that somebody has made, by ``CREATE TYPE mood AS ENUM ('low',
+'high')``, in the order of its levels; not an Enum without a name, which it makes of categoricals without an order too.
 """
 
 from __future__ import annotations
@@ -78,12 +78,15 @@ def _of_relation(relation: duckdb.DuckDBPyRelation) -> dict[str, list[object]]:
     import duckdb
 
     types = dict(zip(relation.columns, relation.types, strict=True))
-    levels = {v: list(dict(kind.children)["values"]) for v, kind in types.items() if kind.id == "enum"}
+    levels: dict[str, list[object]] = {
+        v: list(dict(kind.children)["values"]) for v, kind in types.items() if kind.id == "enum"
+    }
     if not levels:
         return {}
     made = "SELECT labels FROM duckdb_types() WHERE logical_type = 'ENUM' AND NOT internal"
     try:
-        known = [row[0] for row in relation.query("halftrek_asks", made).fetchall()]
+        found = relation.query("halftrek_asks", made)
+        known = [] if found is None else [row[0] for row in found.fetchall()]
     except duckdb.Error:  # reading the rows will say what is wrong
         return {}
     return {v: order for v, order in levels.items() if order in known}
