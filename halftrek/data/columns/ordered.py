@@ -79,7 +79,7 @@ def _of_relation(relation: duckdb.DuckDBPyRelation) -> dict[str, list[object]]:
 
     types = dict(zip(relation.columns, relation.types, strict=True))
     levels: dict[str, list[object]] = {
-        v: list(dict(kind.children)["values"]) for v, kind in types.items() if kind.id == "enum"
+        v: list(cast("list[str]", dict(kind.children)["values"])) for v, kind in types.items() if kind.id == "enum"
     }
     if not levels:
         return {}
