@@ -95,7 +95,7 @@ def value_in(fitted: Fitted, query: Query) -> float | Gaussian:
         return evaluate(query, fitted.model)
     from halftrek.queries.observed.values import observed
 
-    return observed(query, fitted.model, layer).result
+    return observed(query, fitted.model, layer, slopes=False).result
 
 
 def speaking(fitted: Fitted, graph: Graph) -> Fitted:

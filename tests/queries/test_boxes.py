@@ -1,12 +1,16 @@
 """A normal variable given that others lie in boxes: beside probabilities of boxes one by one, and beside draws."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr
+from scipy.stats import norm
 
 import halftrek as ht
 from halftrek.bottom.arrays import Floats
+from halftrek.errors import QueryError
 from halftrek.queries.normal.events import box_probability
 from halftrek.queries.observed import boxes
 from halftrek.queries.observed.boxes import Boxed
@@ -50,6 +54,40 @@ def test_more_points_change_next_to_nothing(count: int, seed: int, monkeypatch: 
     boxes.nodes.cache_clear()
     np.testing.assert_allclose(usual, found.below(cuts), atol=2e-4 if count == 4 else 1e-6)
     boxes.nodes.cache_clear()
+
+
+@pytest.mark.parametrize("count", [5, 8, 12, 16])
+@pytest.mark.parametrize("load", [0.5, 0.9])
+def test_a_lattice_is_right_to_a_thousandth(count: int, load: float) -> None:
+    """Items of one factor, so that the factor alone is integrated over: given it, they are independent."""
+    along = np.full(count + 1, load) * np.where(np.arange(count + 1) % 2, 1.0, -0.8)
+    cov = np.outer(along, along)
+    np.fill_diagonal(cov, 1.0)
+    rng, edges = np.random.default_rng(count), np.array([-np.inf, -1.0, -0.3, 0.3, 1.0, np.inf])
+    codes = np.digitize(rng.multivariate_normal(np.zeros(count + 1), cov, size=6)[:, :-1], edges[1:-1])
+    found = Boxed(np.zeros((6, count + 1)), cov, edges[codes], edges[codes + 1])
+    at = np.linspace(-8.0, 8.0, 4001)
+    noise = np.sqrt(1.0 - along**2)
+    shares = np.ones((6, len(at))) * norm.pdf(at)
+    for k in range(count):
+        high, low = (norm.cdf((edges[codes[:, k] + s][:, None] - along[k] * at) / noise[k]) for s in (1, 0))
+        shares = shares * (high - low)
+    cuts = np.array([-0.5, 0.4])
+    whole = shares.sum(axis=1, keepdims=True)
+    truth = shares @ norm.cdf((cuts - along[-1] * at[:, None]) / noise[-1]) / whole
+    np.testing.assert_allclose(found.below(cuts), truth, atol=1e-3)
+    mean = shares @ (along[-1] * at) / whole[:, 0]
+    np.testing.assert_allclose(found.moments()[:, 0], mean, atol=1e-3)
+    np.testing.assert_allclose(replace(found, coarse=True).below(cuts), truth, atol=2e-2)
+
+
+def test_a_lattice_says_when_it_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = units(6, 0)
+    monkeypatch.setattr(boxes, "NEAR", 1e-12)
+    found.below(np.array([0.0]))
+    monkeypatch.setattr(boxes, "FAR", 1e-12)
+    with pytest.raises(QueryError, match="the 6 columns in categories that were seen go together so closely"):
+        found.below(np.array([0.0]))
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

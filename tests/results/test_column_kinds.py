@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -72,7 +73,19 @@ def test_without_an_intervention_answers_are_what_the_rows_say() -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["x ~> y", "P(y > 0 | do(x=1))", "E[m | do(x=1)]", "E[y | do(m=2)]", "RR(y > 0 | do(x=1) : do(x=0))", "E[x | y=1]"],
+    [
+        "x ~> y",
+        "P(y > 0 | do(x=1))",
+        "E[m | do(x=1)]",
+        "E[y | do(m=2)]",
+        "RR(y > 0 | do(x=1) : do(x=0))",
+        "E[x | y=1]",
+        "E[m | do(x=1), y=1]",
+        "E[m | x > 0, y=0]",
+        "P(m > 2 | do(x=1), y=1)",
+        "E[y | m=2]",
+        "E[x | y=1, m > 1]",
+    ],
 )
 def test_influence_on_an_answer_is_what_a_heavier_row_does(question: str) -> None:
     """The oracle weights a row a little more, and works out everything again."""
@@ -379,3 +392,19 @@ def test_files_that_call_columns_ordered_are_believed(tmp_path: Path) -> None:
         DataError, match=r"for levels in an order give them, the lowest first, as kinds=\{'m': \[...\]\}"
     ):
         ht.fit("x -> m", tmp_path / "unordered.parquet")
+
+
+def test_types_of_duckdb_that_somebody_made_have_an_order() -> None:
+    rows, levels = front_door(400, 3), ["low", "mid", "high"]
+    frame = pd.DataFrame({"x": rows["x"], "m": np.array(levels)[np.digitize(rows["m"], [0.6, 1.5])]})
+    unordered = frame.assign(m=frame["m"].astype("category"))
+    own = ht.fit("x -> m", frame, kinds={"m": levels})
+    with duckdb.connect() as connection:
+        connection.register("given", frame)
+        connection.register("plain", unordered)
+        connection.execute("CREATE TYPE size AS ENUM ('low', 'mid', 'high')")
+        connection.execute("CREATE TABLE sizes AS SELECT x, m::size AS m FROM given")
+        for relation in (connection.table("sizes"), connection.sql("SELECT m, x FROM sizes WHERE x < 100")):
+            np.testing.assert_allclose(ht.fit("x -> m", relation).moments.cov, own.moments.cov, rtol=1e-12)
+        with pytest.raises(DataError, match=r"for levels in an order give them"):
+            ht.fit("x -> m", connection.sql("SELECT * FROM plain"))

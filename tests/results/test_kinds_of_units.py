@@ -10,6 +10,8 @@ from scipy.stats import norm
 
 import halftrek as ht
 from halftrek.errors import InputError, QueryError
+from halftrek.inference.draws.bootstrap import acceleration
+from halftrek.syntax import parse_question
 from tests.results.test_column_kinds import FRONT_DOOR, KINDS, front_door
 
 CUTS = np.array([-1.0, -0.3, 0.3, 1.0])
@@ -141,19 +143,91 @@ def test_what_cannot_be_answered_says_which_row() -> None:
     assert fit.predict(units.assign(w=[1.0, 1000.0]), "y", unidentified="nan")["y"].isna().tolist() == [False, True]
     with pytest.raises(QueryError, match="m is a cut of a continuous variable"):
         fit.predict(units[["x"]], "y", do={"m": 1.0})
-    with pytest.raises(InputError, match='interval="bootstrap" is not known for tables of units'):
-        fit.predict(units, "y", interval="bootstrap")
+    with pytest.raises(InputError, match='ends="bca" is for single questions'):
+        fit.predict(units, "y", interval="bootstrap", ends="bca")
     with pytest.raises(QueryError, match="one outcome at a time"):
         fit.counterfactual({"x": 0.0}, do={"x": 1.0}, outcome=["y", "w"])
 
 
-def test_more_categories_than_can_be_integrated_over_are_refused_by_name() -> None:
+def items(count: int, n: int = 400) -> tuple[ht.Fit, pd.DataFrame]:
+    """Yes/no items with one cause, of which nothing is said but that all go together; y is that cause, nearly."""
     rng = np.random.default_rng(1)
-    f = rng.normal(size=400)
-    items: Any = {f"i{k}": (f + rng.normal(size=400) > 0.0) * 1.0 for k in range(5)}
-    graph = "i0 <-> i1; i1 <-> i2; i2 <-> i3; i3 <-> i4; i0 <-> i2; i4 -> y"
-    kinds: Any = {**dict.fromkeys(items, "ordered"), "i4": "behind"}
-    fit = ht.fit(graph, pd.DataFrame({**items, "y": f}), kinds=kinds)
-    with pytest.raises(QueryError, match=r"5 columns in categories were seen .* more than the 4"):
-        fit.predict(pd.DataFrame(items).head(2), "y")
-    assert fit.predict(pd.DataFrame(items).head(2), "y", given=["i3", "i4"])["y"].notna().all()
+    f = rng.normal(size=n)
+    rows = pd.DataFrame({f"i{k}": (f + rng.normal(size=n) > 0.3 * (k % 3)) * 1.0 for k in range(count)})
+    names = [*rows.columns, "y"]
+    graph = "; ".join(f"{a} <-> {b}" for k, b in enumerate(names) for a in names[:k])
+    kinds: Any = dict.fromkeys(rows.columns, "ordered")
+    rows["y"] = f + 0.3 * rng.normal(size=n)
+    return ht.fit(graph, rows, kinds=kinds), rows
+
+
+def test_many_categories_are_integrated_over() -> None:
+    fit, rows = items(7)
+    seen = rows.drop(columns="y")
+    found = fit.predict(seen.head(60), "y")
+    model, layer = fit.model, fit.moments.layer
+    assert layer is not None
+    drawn = np.random.default_rng(2).multivariate_normal(model.mean, model.cov, size=1_000_000)
+    order = [model.names.index(v) for v in rows.columns]
+    cuts = [m.cuts[0] for m in (layer.margin(v) for v in seen.columns) if m is not None]
+    codes = (drawn[:, order[:-1]] > np.array(cuts)) @ 2 ** np.arange(7)
+    own = seen.head(60).to_numpy() @ 2 ** np.arange(7)
+    looked = 0
+    for k in np.unique(own).astype(int):
+        there = drawn[codes == k, order[-1]]
+        (mean, noise), *others = found.loc[own == k, ["y", "noise_sd"]].to_numpy()
+        assert all(np.array_equal(other, (mean, noise)) for other in others)  # rows that say the same
+        if len(there) > 2000:
+            looked += 1
+            assert abs(mean - there.mean()) < 5.0 * there.std() / np.sqrt(len(there)) + 1e-3
+            assert noise == pytest.approx(there.std(), rel=0.06)
+    assert looked > 10
+    fit, rows = items(17)
+    with pytest.raises(QueryError, match=r"17 columns in categories were seen .* more than the 16"):
+        fit.predict(rows.drop(columns="y").head(2), "y")
+
+
+@pytest.mark.parametrize("outcome", ["y", "w"])
+def test_errors_by_drawn_rows_are_those_by_influence(outcome: str) -> None:
+    fit, rows = five_points(400), scale(400).head(3)
+    some = rows.drop(columns=outcome)
+    usual = fit.predict(some, outcome)
+    drawn = fit.predict(some, outcome, interval="bootstrap", replicates=150, random_state=1)
+    np.testing.assert_array_equal(drawn[outcome], usual[outcome])
+    np.testing.assert_allclose(drawn["se"], usual["se"], rtol=0.3)
+    assert ((drawn["ci_low"] < drawn[outcome]) & (drawn[outcome] < drawn["ci_high"])).all()
+    assert not np.allclose(drawn["ci_low"], usual["ci_low"])
+    one = fit.query(f"E[{outcome} | x={float(some['x'][0])!r}, m={some['m'][0]}"
+                    + (f", w={float(some['w'][0])!r}]" if outcome == "y" else f", y={some['y'][0]}]"),
+                    interval="bootstrap", replicates=150, random_state=1)  # fmt: skip
+    assert one.se == pytest.approx(drawn["se"][0], rel=0.02)
+
+
+def test_errors_by_leaving_clusters_out_are_those_of_a_single_question() -> None:
+    kinds: Any = OWN
+    rows = scale(300).assign(site=np.arange(300) % 12)
+    fit = ht.fit(GRAPH, rows, kinds=kinds, cluster="site")
+    table = fit.predict(pd.DataFrame({"x": [0.4], "m": [2.0]}), "y", interval="jackknife")
+    one = fit.query("P(y = 1 | x=0.4, m=2)", interval="jackknife")
+    assert one.estimate is not None
+    np.testing.assert_allclose(
+        table[["se", "ci_low", "ci_high"]].iloc[0], [one.se, *one.estimate.intervals[0]], rtol=1e-6
+    )
+
+
+def test_drawn_rows_may_lack_a_value_that_is_asked_about() -> None:
+    fit, rows = five_points(300), scale(300)
+    most = float(rows["w"].max())
+    answer = fit.query(f"E[y | w={most!r}]", interval="bootstrap", replicates=60)
+    assert [n.code for n in answer.notes][-1] == "many replicates left out"
+    found = fit.predict(pd.DataFrame({"w": [most, 1.0]}), "y", interval="bootstrap", replicates=60)
+    assert answer.se == pytest.approx(found["se"][0])
+    assert found["se"].notna().all()
+
+
+def test_corrected_ends_are_on_the_scale_of_the_columns() -> None:
+    """What rows add to a skewed mean is skewed, and to the variable behind it is not."""
+    fit = five_points(300)
+    skew = acceleration(fit, parse_question("E[w | do(x=1.5)]"), "bootstrap")
+    behind = acceleration(fit, parse_question("E[x]"), "bootstrap")
+    assert skew[0] > 5.0 * abs(behind[0])

@@ -1,18 +1,20 @@
 """Columns whose categories have an order that the data themselves say.
 
 Ordered categoricals of pandas, Enums of polars, ordered dictionaries of Arrow; and files of one's own that say the same
-of their columns. Enums of DuckDB are not among them: it makes them of categoricals that have no order, too.
+of their columns. Of DuckDB the columns of a type that somebody has made, by ``CREATE TYPE mood AS ENUM ('low',
+'high')``, in the order of its levels; not an Enum without a name, which it makes of categoricals without an order too.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from halftrek.data.columns.categories import PAIRS, Category
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
 PARQUET = (".parquet", ".pq")
@@ -21,7 +23,7 @@ _ENUM = b"_PL_ENUM_VALUES2"  # where polars writes the levels of an Enum, each a
 
 
 def ordered_columns(data: object) -> dict[str, Category]:
-    """The ordered columns of a frame, or of a Parquet or Arrow file, by name; none of anything else.
+    """The ordered columns of a frame, of a relation of DuckDB, or of a Parquet or Arrow file, by name; else none.
 
     Yes and no, and their like, are 0 and 1 with or without an order, and not among them.
     """
@@ -39,6 +41,8 @@ def ordered_columns(data: object) -> dict[str, Category]:
         ordered = {v: kind.categories for v, kind in schema.items() if type(kind).__name__ == "Enum"}
     elif module == "pyarrow" and hasattr(data, "schema") and hasattr(data, "column_names"):
         ordered = _of_arrow(data)
+    elif module in ("duckdb", "_duckdb") and hasattr(data, "types") and hasattr(data, "columns"):
+        ordered = _of_relation(cast("duckdb.DuckDBPyRelation", data))
     elif isinstance(data, str | os.PathLike) and os.path.isfile(data):
         ordered = _of_file(os.fspath(data))
     else:
@@ -67,6 +71,25 @@ def _of_file(path: str) -> dict[str, list[object]]:
             return {}
     except ImportError:
         return {}
+
+
+def _of_relation(relation: duckdb.DuckDBPyRelation) -> dict[str, list[object]]:
+    """Levels of the columns whose type has a name in the database."""
+    import duckdb
+
+    types = dict(zip(relation.columns, relation.types, strict=True))
+    levels: dict[str, list[object]] = {
+        v: list(cast("list[str]", dict(kind.children)["values"])) for v, kind in types.items() if kind.id == "enum"
+    }
+    if not levels:
+        return {}
+    made = "SELECT labels FROM duckdb_types() WHERE logical_type = 'ENUM' AND NOT internal"
+    try:
+        found = relation.query("halftrek_asks", made)
+        known = [] if found is None else [row[0] for row in found.fetchall()]
+    except duckdb.Error:  # reading the rows will say what is wrong
+        return {}
+    return {v: order for v, order in levels.items() if order in known}
 
 
 def _enums(schema: pa.Schema) -> dict[str, list[object]]:

@@ -14,12 +14,13 @@ import numpy as np
 from halftrek.bottom.arrays import Floats
 from halftrek.bottom.choices import Ends, Redraw
 from halftrek.data.missing.stack import Stack
-from halftrek.errors import InputError
+from halftrek.errors import InputError, QueryError
 from halftrek.estimation import BatchFit, Fitted, fit_batch
 from halftrek.estimation.many.batch import collected
 from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.missing.together import Refits, refit_together
 from halftrek.estimation.plan import Plan, make_plan
+from halftrek.inference.checks.edges.scores import RowForms
 from halftrek.inference.draws.missing_draws import draw_stacks
 from halftrek.inference.draws.resample import (
     Drawn,
@@ -36,6 +37,7 @@ from halftrek.inference.information.missing.incomplete import pattern_informatio
 from halftrek.inference.information.robust import count_clusters, over_units
 from halftrek.inference.standard_errors.factor import Factor
 from halftrek.layer import Layer
+from halftrek.models import CGLSCM
 from halftrek.notes import Note, note
 from halftrek.queries import Query
 from halftrek.queries.evaluate import values_of
@@ -67,11 +69,12 @@ class Replicates:
         """Values and variances of an answer in each fit."""
         if not self.layers:
             return values_of(query, self.batch)
-        found = [observed(query, model, layer) for model, layer in zip(self.batch, self.layers, strict=True)]
-        values, variances = (
-            [[s.value for s in part] for part in parts]
-            for parts in zip(*((one.values, one.variances) for one in found), strict=True)
-        )
+        found = [_observed(query, model, layer) for model, layer in zip(self.batch, self.layers, strict=True)]
+        shapes = [one for one in found if one is not None]
+        if not shapes:  # no data set has the values that are asked about: the question itself is refused
+            observed(query, next(iter(self.batch)), self.layers[0])
+        nothing = tuple(np.full(len(part), np.nan) for part in shapes[0])
+        values, variances = zip(*(nothing if one is None else one for one in found), strict=True)
         return np.array(values), np.array(variances).reshape(len(found), -1)
 
     @property
@@ -91,6 +94,16 @@ class Replicates:
             return Factor.with_quantile(spread, NormalDist().inv_cdf(0.5 + level / 2.0))
         spread = (values - centre).T * np.sqrt((self.drawn - 1.0) / len(values))
         return Factor.with_quantile(spread, float(student_quantile(level, np.array(len(values) - 1.0))))
+
+
+def _observed(query: Query, model: CGLSCM, layer: Layer) -> tuple[Floats, Floats] | None:
+    """Values and variances; None if a category or the end of a ranked column that is asked about was not drawn."""
+    try:
+        found = observed(query, model, layer, slopes=False)
+    except QueryError:
+        return None
+    values, variances = (np.array([s.value for s in part]) for part in (found.values, found.variances))
+    return values, variances
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,17 +294,30 @@ def _passing(
 
 def acceleration(fit: Fitted, query: Query, kind: Redraw) -> Floats:
     """How fast the standard error changes with the number itself, from the skewness of what rows contribute."""
-    found = linearize(query, fit.model)
-    scores = kind_of_data(fit).row_scores(fit, (*found.values, *found.variances))
-    second, third = np.zeros(len(scores)), np.zeros(len(scores))
-    if kind == "parametric":
-        for share, form in scores.parts(fit.implied.mean - fit.moments.mean):
-            variance, skew = form.normal_moments(fit.implied.cov)
-            second, third = second + fit.n * share * variance, third + fit.n * share * skew
+    layer = fit.moments.layer
+    if layer is not None:
+        second, third = over_units(fit, [_on_the_scale(fit, query, layer)], _powers, operator.add)
     else:
-        second, third = over_units(fit, [scores], _powers, operator.add)
+        found = linearize(query, fit.model)
+        scores = kind_of_data(fit).row_scores(fit, (*found.values, *found.variances))
+        second, third = np.zeros(len(scores)), np.zeros(len(scores))
+        if kind == "parametric":
+            for share, form in scores.parts(fit.implied.mean - fit.moments.mean):
+                variance, skew = form.normal_moments(fit.implied.cov)
+                second, third = second + fit.n * share * variance, third + fit.n * share * skew
+        else:
+            second, third = over_units(fit, [scores], _powers, operator.add)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(second == 0.0, 0.0, third / (6.0 * second**1.5))
+
+
+def _on_the_scale(fit: Fitted, query: Query, layer: Layer) -> RowForms:
+    """How a row moves the values and variances of an answer about ordered and ranked columns."""
+    from halftrek.inference.information.behind.layer_forms import answer_form
+
+    answer = observed(query, fit.model, layer)
+    seen = (*answer.values, *answer.variances)
+    return answer_form(layer, seen, kind_of_data(fit).row_scores(fit, tuple(one.slope for one in seen)))
 
 
 def _powers(values: Floats, weights: Floats | None) -> Floats:

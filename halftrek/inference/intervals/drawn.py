@@ -16,8 +16,9 @@ from halftrek.inference.draws.bootstrap import Replicates, about_failures, boots
 from halftrek.inference.how import How
 from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread, normal_estimate
 from halftrek.inference.standard_errors.factor import Factor, Pieces
-from halftrek.queries import Query
+from halftrek.queries import Distribution, Query
 from halftrek.queries.gradients import Gradient, scale_of
+from halftrek.queries.observed.values import observed_scale
 
 
 class _Drawn(IntervalKind):
@@ -98,5 +99,7 @@ class Jackknife(_Drawn):
         if good.sum() > 1:
             factor = drawn.factor(both[good], np.concatenate([values, variances]), how.level)
             spread = Spread(factor.errors(), factor.reaches())
-        found = normal_estimate(values, variances, spread, how, scale=scale_of(query), clustered=True)
+        layer = fit.moments.layer
+        scale = scale_of(query) if layer is None or isinstance(query, Distribution) else observed_scale(query, layer)
+        found = normal_estimate(values, variances, spread, how, scale=scale, clustered=True)
         return replace(found, notes=about_failures(drawn.drawn - int(good.sum()), drawn.drawn, self.draws))

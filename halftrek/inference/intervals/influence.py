@@ -12,7 +12,7 @@ from halftrek.estimation import Fitted
 from halftrek.inference.evidence.evidence import support
 from halftrek.inference.how import How
 from halftrek.inference.information.base import kind_of_data
-from halftrek.inference.information.behind.layer_forms import LayerForms, layer_form
+from halftrek.inference.information.behind.layer_forms import LayerForms, answer_form
 from halftrek.inference.information.robust import mean_squares, rows_needed
 from halftrek.inference.intervals.base import Estimate, Spread, normal_estimate
 from halftrek.inference.intervals.robust import Robust, row_quantiles
@@ -47,9 +47,7 @@ class Influence(Robust):
         found = observed(query, fit.model, layer)
         seen = (*found.values, *found.variances)
         gradients = tuple(one.slope for one in seen)
-        columns = {v for one in seen for v in one.cuts}
-        cuts = {v: np.stack([_line(one.cuts.get(v), layer, v) for one in seen]) for v in columns}
-        (squares,) = mean_squares(fit, [layer_form(layer, kind_of_data(fit).row_scores(fit, gradients), cuts)])
+        (squares,) = mean_squares(fit, [answer_form(layer, seen, kind_of_data(fit).row_scores(fit, gradients))])
         errors = np.sqrt(squares / fit.n)
         spread = Spread(errors, errors * row_quantiles(fit, support(fit, gradients), how))
         return normal_estimate(values, variances, spread, how, scale=found.scale, clustered=self.counts(fit))
@@ -63,10 +61,6 @@ def layer_needed(fit: Fitted) -> Layer:
             'interval="influence" is for fits with kinds of columns, and this fit has none; ask for interval="robust"'
         )
     return layer
-
-
-def _line(weights: Floats | None, layer: Layer, name: str) -> Floats:
-    return np.zeros(len(layer.margins[layer.names.index(name)].cuts)) if weights is None else weights
 
 
 def cut_errors(fit: Fitted) -> dict[str, tuple[Floats, Floats]]:

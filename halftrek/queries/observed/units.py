@@ -46,20 +46,7 @@ class LayerMap:
     def margin(self) -> Margin | None:
         """That of the outcome; None for a plain one. Ranks are taken in bins where integrals are made for each."""
         found = self.layer.margin(self.outcome)
-        if found is None or found.kind != "ranked" or not self.boxes or len(found.values) <= FEW:
-            return found
-        at = self.kept
-        group = np.searchsorted(at, np.arange(len(found.values)), side="left")  # value k is below cut k
-        shares = np.bincount(group, weights=found.shares)
-        values = np.bincount(group, weights=found.shares * found.values) / shares
-        return Margin("ranked", values, shares, given_cuts=found.cuts[at])
-
-    @cached_property
-    def kept(self) -> Ints:
-        """The cuts of the outcome between bins of ranks: one in each stretch of the variable behind."""
-        found = self.layer.margin(self.outcome)
-        assert found is not None
-        return np.flatnonzero(np.diff(np.floor(found.cuts / BIN), append=np.inf) > 0)
+        return found if found is None or not self.boxes else in_bins(found)
 
     @cached_property
     def _middle(self) -> Floats:
@@ -111,6 +98,11 @@ class LayerMap:
         return bool(self.cov[-1, -1] < DETERMINED * self.model.cov[self.place, self.place])
 
     @property
+    def ranks(self) -> Margin | None:
+        """The margin of an outcome whose variable is determined; None where it is not, or is plain."""
+        return self.layer.margin(self.outcome) if self.settled else None
+
+    @property
     def place(self) -> int:
         """Where the outcome stands in the model."""
         return self.model.names.index(self.outcome)
@@ -149,6 +141,31 @@ class LayerMap:
         margin = self.layer.margin(name)
         assert margin is not None
         return margin
+
+
+def in_bins(margin: Margin) -> Margin:
+    """A ranked column with many values in bins of them, each with its mean; others as they are."""
+    if margin.kind != "ranked" or len(margin.values) <= FEW:
+        return margin
+    at = kept_cuts(margin)
+    group = np.searchsorted(at, np.arange(len(margin.values)), side="left")  # value k is below cut k
+    shares = np.bincount(group, weights=margin.shares)
+    values = np.bincount(group, weights=margin.shares * margin.values) / shares
+    return Margin("ranked", values, shares, given_cuts=margin.cuts[at])
+
+
+def kept_cuts(margin: Margin) -> Ints:
+    """The cuts between bins of ranks: one in each stretch of the variable behind."""
+    return np.flatnonzero(np.diff(np.floor(margin.cuts / BIN), append=np.inf) > 0)
+
+
+def all_cuts(line: Floats, margin: Margin, taken: Margin) -> Floats:
+    """Slopes in the cuts that were taken, as slopes in all cuts of a column."""
+    if taken is margin:
+        return line
+    found = np.zeros((*line.shape[:-1], len(margin.cuts)))
+    found[..., kept_cuts(margin)] = line
+    return found
 
 
 def layer_map(model: CGLSCM, layer: Layer, seen: Sequence[str], held: Sequence[str], outcome: str) -> LayerMap:
@@ -205,6 +222,7 @@ class UnitSlopes:
 def unit_slopes(found: LayerMap, units: Boxed, behind: Floats, codes: Ints, at: Floats) -> UnitSlopes:
     """By differences; ``at`` are values and what is held as the table has them, by which ranks are found."""
     margin, size = found.margin, len(found.cov)
+    units = replace(units, coarse=True)
 
     def slope(up: Boxed, down: Boxed, step: float) -> Floats:
         return (mean_values(up, margin)[:, 0] - mean_values(down, margin)[:, 0]) / (2.0 * step)
@@ -227,11 +245,8 @@ def unit_slopes(found: LayerMap, units: Boxed, behind: Floats, codes: Ints, at: 
         below = [units.below(margin.cuts + step) for step in (STEP, -STEP)]
         line = -(below[0] - below[1]) / (2.0 * STEP) * np.diff(margin.values)
         whole = found.layer.margin(found.outcome)
-        if whole is not None and whole is not margin:
-            every = np.zeros((len(line), len(whole.cuts)))
-            every[:, found.kept] = line
-            line = every
-        _add(cuts, found.outcome, line)
+        assert whole is not None  # it has a margin
+        _add(cuts, found.outcome, all_cuts(line, whole, margin))
     for k, name in enumerate(found.boxes):
         for side, end in enumerate((units.low, units.high)):
             own = found.cut_margin(name)
@@ -266,7 +281,7 @@ def rank_weights(margin: Margin, column: Floats) -> Floats:
 
 
 def _moved(units: Boxed, mean: Floats | float = 0.0, cov: Floats | float = 0.0) -> Boxed:
-    return Boxed(units.mean + mean, units.cov + cov, units.low, units.high, units.exact)
+    return replace(units, mean=units.mean + mean, cov=units.cov + cov)
 
 
 def _add(cuts: dict[str, Floats], name: str, line: Floats) -> None:

@@ -25,6 +25,7 @@ from halftrek.queries.gradients import gradients_of, scale_of
 from halftrek.queries.kinds.terms import Expression
 from halftrek.queries.kinds.variants import Case, Event, Sum, Variant, single
 from halftrek.queries.numbers import combined
+from halftrek.queries.observed.given import given_events
 from halftrek.queries.observed.translation import Translation
 from halftrek.queries.types import Arithmetic, Distribution, Probability, Quantile, Query, Statistic
 
@@ -58,12 +59,25 @@ class Observed:
     scale: Scale = "plain"
 
 
-def observed(query: Query, model: CGLSCM, layer: Layer) -> Observed:
-    """The answer to a question about the columns."""
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """A model, the layer whose variables it is about, and whether slopes are wanted; without, they are nothing."""
+
+    model: CGLSCM
+    layer: Layer
+    slopes: bool
+
+    def nothing(self) -> Gradient:
+        return Gradient.zero(self.model.T)
+
+
+def observed(query: Query, model: CGLSCM, layer: Layer, *, slopes: bool = True) -> Observed:
+    """The answer to a question about the columns; without ``slopes`` its numbers alone, much faster."""
     check_query(query, model.graph)
+    fitted = _Fitted(model, layer, slopes)
     if isinstance(query, Distribution):
-        return _distribution(query, model, layer)
-    found = _expression(query, model, layer)
+        return _distribution(query, fitted)
+    found = _expression(query, fitted)
     return Observed(found.value, (found,), scale=observed_scale(query, layer))
 
 
@@ -97,10 +111,10 @@ def _positive(term: Expression, layer: Layer) -> bool:
 # -- numbers -------------------------------------------------------------------------------------
 
 
-def _expression(term: Expression, model: CGLSCM, layer: Layer) -> Seen:
+def _expression(term: Expression, fitted: _Fitted) -> Seen:
     match term:
         case Arithmetic(operation, left, right):
-            a, b = _expression(left, model, layer), _expression(right, model, layer)
+            a, b = _expression(left, fitted), _expression(right, fitted)
             value = float(combined(operation, np.array(a.value), np.array(b.value), term))
             match operation:
                 case "*":
@@ -111,61 +125,79 @@ def _expression(term: Expression, model: CGLSCM, layer: Layer) -> Seen:
                     found = a.plus(b, 1.0, 1.0 if operation == "+" else -1.0)
             return Seen(value, found.slope, found.cuts)
         case Probability(events, case):
-            return _moving(layer, lambda t: Probability(tuple(map(t.event, events)), t.case(case)), model)[0]
+            return _moving(fitted, lambda t: Probability(tuple(map(t.event, events)), t.case(case)))[0]
         case Statistic("E", (of,), case):
-            return _mean(of, case, model, layer)
+            return _mean(of, case, fitted)
         case Statistic(kind, sums, case):
-            _refuse_outcomes(sums, layer, f"{kind}[...]")
-            return _moving(layer, lambda t: Statistic(kind, tuple(map(t.sum, sums)), t.case(case)), model)[0]
+            _refuse_outcomes(sums, fitted.layer, f"{kind}[...]")
+            return _moving(fitted, lambda t: Statistic(kind, tuple(map(t.sum, sums)), t.case(case)))[0]
         case Quantile(level, of, case):
-            _refuse_outcomes((of,), layer, "Q(...)")
-            return _moving(layer, lambda t: Quantile(level, t.sum(of), t.case(case)), model)[0]
+            _refuse_outcomes((of,), fitted.layer, "Q(...)")
+            return _moving(fitted, lambda t: Quantile(level, t.sum(of), t.case(case)))[0]
         case float() | int():
-            return Seen(float(term), Gradient.zero(model.T))
-    return _moving(layer, lambda _: term, model)[0]
+            return Seen(float(term), fitted.nothing())
+    return _moving(fitted, lambda _: term)[0]
 
 
-def _moving(layer: Layer, made: Callable[[Translation], Query], model: CGLSCM) -> list[Seen]:
+def _moving(fitted: _Fitted, made: Callable[[Translation], Query]) -> list[Seen]:
     """Values, then variances, of a question that is translated; its slopes in the numbers that come of cuts too."""
-    plain = Translation(layer)
+    plain = Translation(fitted.layer)
     query = made(plain)
-    slopes = gradients_of(query, model)
-    numbers = _numbers(query, model)
-    cuts: list[dict[str, Floats]] = [{} for _ in numbers]
-    for k, (name, weights) in enumerate(plain.met):
-        up, down = (_numbers(made(Translation(layer, k, step)), model) for step in (STEP, -STEP))
-        for line, slope in zip(cuts, (up - down) / (2.0 * STEP), strict=True):
-            line[name] = line.get(name, 0.0) + slope * weights
+    numbers = _numbers(query, fitted.model)
+    if not fitted.slopes:
+        return [Seen(float(x), fitted.nothing()) for x in numbers]
+    slopes = gradients_of(query, fitted.model)
+    cuts = _by_cuts(plain, lambda t: _numbers(made(t), fitted.model), len(numbers))
     every = (*slopes.values, *slopes.variances)
     return [Seen(float(x), slope, line) for x, slope, line in zip(numbers, every, cuts, strict=True)]
+
+
+def _by_cuts(plain: Translation, numbers: Callable[[Translation], Floats], count: int) -> list[dict[str, Floats]]:
+    """How each number moves with the cuts that were met in translation."""
+    cuts: list[dict[str, Floats]] = [{} for _ in range(count)]
+    for k, (name, weights) in enumerate(plain.met):
+        up, down = (numbers(Translation(plain.layer, k, step)) for step in (STEP, -STEP))
+        for line, slope in zip(cuts, (up - down) / (2.0 * STEP), strict=True):
+            line[name] = line.get(name, 0.0) + slope * weights
+    return cuts
 
 
 def _numbers(query: Query, model: CGLSCM) -> Floats:
     return np.concatenate(values_of(query, model))
 
 
-def _mean(of: Sum, case: Case, model: CGLSCM, layer: Layer) -> Seen:
+def _mean(of: Sum, case: Case, fitted: _Fitted) -> Seen:
     """The mean of a sum: part by part."""
-    total = Seen(0.0, Gradient.zero(model.T))
+    total = Seen(0.0, fitted.nothing())
     for weight, variant in of.parts:
-        margin = layer.margin(variant.variable)
-        if margin is None:
-            part = _moving(layer, partial(_expected, variant, case), model)[0]
-        elif case.events or any(m is not None and m.cut for m in (layer.margin(v.variable) for v in case.given)):
-            part = _mean_by_chances(variant, margin, case, model, layer)
+        margin = fitted.layer.margin(variant.variable)
+        boxes = len(case.events) + len(_cut_given(case, fitted.layer))
+        if margin is None and boxes <= 1:
+            part = _moving(fitted, partial(_expected, variant, case))[0]
+        elif boxes and (margin is None or not margin.cut):
+            part = _mean_given_events(variant, margin, case, fitted)
+        elif boxes:
+            assert margin is not None  # a plain one had its turn
+            part = _mean_by_chances(variant, margin, case, fitted)
         else:
-            part = _mean_behind(variant, margin, case, model, layer)
+            assert margin is not None
+            part = _mean_behind(variant, margin, case, fitted)
         total = total.plus(part, 1.0, weight)
     return total
+
+
+def _cut_given(case: Case, layer: Layer) -> list[Variant]:
+    """What was seen in a category."""
+    return [v for v in case.given if (m := layer.margin(v.variable)) is not None and m.cut]
 
 
 def _expected(variant: Variant, case: Case, t: Translation) -> Statistic:
     return Statistic("E", (single(t.variant(variant)),), t.case(case))
 
 
-def _mean_behind(variant: Variant, margin: Margin, case: Case, model: CGLSCM, layer: Layer) -> Seen:
+def _mean_behind(variant: Variant, margin: Margin, case: Case, fitted: _Fitted) -> Seen:
     """From mean and variance of the variable behind, which is normal."""
-    mean, variance = _moving(layer, lambda t: Distribution((single(t.variant(variant)),), t.case(case)), model)
+    mean, variance = _moving(fitted, lambda t: Distribution((single(t.variant(variant)),), t.case(case)))
     sd, steps = float(np.sqrt(max(variance.value, 0.0))), np.diff(margin.values)
     if sd == 0.0:
         raise QueryError(f"{variant} does not vary here, so that it has one category; ask for another outcome")
@@ -179,29 +211,47 @@ def _mean_behind(variant: Variant, margin: Margin, case: Case, model: CGLSCM, la
     return Seen(float(margin.values[-1] - steps @ ndtr(u)), found.slope, cuts)
 
 
-def _mean_by_chances(variant: Variant, margin: Margin, case: Case, model: CGLSCM, layer: Layer) -> Seen:
+def _mean_by_chances(variant: Variant, margin: Margin, case: Case, fitted: _Fitted) -> Seen:
     """From the probabilities of passing each cut, where categories of other columns were seen."""
-    if not margin.cut:
-        raise QueryError(
-            f"{variant.variable} is ranked, and its mean is not known where categories were seen; ask P({variant} > 0)"
-        )
-    total = Seen(float(margin.values[0]), Gradient.zero(model.T))
+    total = Seen(float(margin.values[0]), fitted.nothing())
     for value, step in zip(margin.values[:-1].tolist(), np.diff(margin.values).tolist(), strict=True):
         chance = Probability((Event(single(variant), low=value),), case)
-        total = total.plus(_expression(chance, model, layer), 1.0, step)
+        total = total.plus(_expression(chance, fitted), 1.0, step)
     return total
+
+
+def _mean_given_events(variant: Variant, margin: Margin | None, case: Case, fitted: _Fitted) -> Seen:
+    """That of a ranked column where categories or ranges of others were seen, or of a plain one where several were."""
+    plain = Translation(fitted.layer)
+    query = _expected(variant, case, plain)
+    found = given_events(query, fitted.model, margin)
+    if found is None:  # they happen anyway
+        known = {v: x for v, x in case.given.items() if v not in _cut_given(case, fitted.layer)}
+        return _mean(single(variant), Case(case.do, known), fitted)
+    if not fitted.slopes:
+        return Seen(found.value, fitted.nothing())
+
+    def number(t: Translation) -> Floats:
+        moved = given_events(_expected(variant, case, t), fitted.model, margin)
+        assert moved is not None  # a step of a cut decides nothing
+        return np.array([moved.near])
+
+    (cuts,) = _by_cuts(plain, number, 1)
+    if margin is not None:
+        cuts[variant.variable] = cuts.get(variant.variable, 0.0) + found.cut_slopes()
+    return Seen(found.value, found.slope(), cuts)
 
 
 # -- distributions -------------------------------------------------------------------------------
 
 
-def _distribution(query: Distribution, model: CGLSCM, layer: Layer) -> Observed:
-    _refuse_outcomes(query.of, layer, "P(...)")
-    found = _moving(layer, lambda t: Distribution(tuple(map(t.sum, query.of)), t.case(query.case)), model)
+def _distribution(query: Distribution, fitted: _Fitted) -> Observed:
+    _refuse_outcomes(query.of, fitted.layer, "P(...)")
+    found = _moving(fitted, lambda t: Distribution(tuple(map(t.sum, query.of)), t.case(query.case)))
     from halftrek.queries.evaluate import evaluate
 
-    t = Translation(layer)
-    result = evaluate(Distribution(tuple(map(t.sum, query.of)), t.case(query.case)), model)
+    t = Translation(fitted.layer)
+    result = evaluate(Distribution(tuple(map(t.sum, query.of)), t.case(query.case)), fitted.model)
     assert isinstance(result, Gaussian)
     half = len(found) // 2
     named = Gaussian(query.labels, result.mean, result.cov)

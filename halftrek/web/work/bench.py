@@ -215,7 +215,7 @@ class Bench:
         """The columns that the data themselves call ordered."""
         from halftrek.data.columns.ordered import ordered_columns
 
-        return list(ordered_columns(self.data(source))) if source["kind"] == "object" else []
+        return [] if source["kind"] == "covariance" else list(ordered_columns(self.data(source)))
 
     def columns(self, source: Source) -> list[str]:
         """The names of the columns of data."""

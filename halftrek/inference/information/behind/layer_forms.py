@@ -16,6 +16,7 @@ from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.inference.checks.edges.scores import RowForms
 from halftrek.layer import Layer, RowInfluence
+from halftrek.queries.observed.values import Seen
 
 ROUNDING = 1e-14
 
@@ -86,3 +87,14 @@ def layer_form(layer: Layer, form: RowForms, cuts: Mapping[str, Floats] | None =
     size = np.maximum(np.abs(linear * scale).max(axis=1), np.abs(square).max(axis=(1, 2)))
     square = np.where(np.abs(square) < ROUNDING * size[:, None, None], 0.0, square)
     return LayerForms(layer, linear, square / np.outer(scale, scale), {} if cuts is None else cuts)
+
+
+def answer_form(layer: Layer, seen: Sequence[Seen], form: RowForms) -> LayerForms:
+    """How a row moves numbers on the scale of the columns; ``form`` is how it moves them through the moments."""
+    columns = dict.fromkeys(v for one in seen for v in one.cuts)
+    cuts = {v: np.stack([_line(one.cuts.get(v), layer, v) for one in seen]) for v in columns}
+    return layer_form(layer, form, cuts)
+
+
+def _line(weights: Floats | None, layer: Layer, name: str) -> Floats:
+    return np.zeros(len(layer.margins[layer.names.index(name)].cuts)) if weights is None else weights
