@@ -6,6 +6,7 @@
     python -m benchmarks.mutations --quick                              only the tests that name the module
     python -m benchmarks.mutations --again                              survivors once more, by all tests of their room
     python -m benchmarks.mutations --at halftrek/data/moments.py:47     every change of one line
+    python -m benchmarks.mutations --again --tests tests/results        survivors once more, by tests of another room
 
 The changes: ``+`` and ``-``, ``*`` and ``/``, ``<`` and ``<=``, ``>`` and ``>=``, ``==`` and ``!=``, ``and`` and
 ``or``, True and False are exchanged; a whole number grows by one, another by a tenth, a zero becomes one; ``not`` and
@@ -13,9 +14,11 @@ the sign of a minus are dropped. Texts, annotations and decorators are left alon
 noticed: ``strict`` and ``check_finite``, and numbers so small that they can only be tolerances.
 
 A change is written into a copy of the project in a temporary folder. First come the test files that name the module or
-what it defines, then the other tests of its room; each time with a limit. A change is caught, or it survived, or it is
-slow: no test had failed when the time was over, as in an endless loop. Results are lines of JSON in ``--out``, and the
-last line of a change counts. It is run alone and by hand; a change takes about 20 seconds on a busy core.
+what it defines, or those of the modules that import it; then the other tests of its room; each time with a limit. A
+change is caught, or it survived, or it is slow: no test had failed when the time was over, as in an endless loop.
+Results are lines of JSON in ``--out``, and the last line of a change counts. A survivor of a quick run is tried again
+by tests that use its module, in whichever room they are, before anybody writes a new one. It is run alone and by hand;
+a change takes about 20 seconds on a busy core.
 """
 
 from __future__ import annotations
@@ -61,7 +64,8 @@ OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
 UNSEEN_FIELDS = ("annotation", "returns", "decorator_list")
 UNSEEN_KEYWORDS = ("strict", "check_finite")
 TOLERANCE = 1e-4  # floats below this are tolerances
-NAMED, NAMED_SECONDS, ROOM_SECONDS = 3, 120.0, 300.0  # files that name the module, at most; limits of both rounds
+NAMED, NAMED_SECONDS, ROOM_SECONDS = 4, 120.0, 300.0  # files that name the module, at most; limits of both rounds
+STEPS = 2  # from a module to those that import it, in search of tests
 
 
 # Put beside the copied tests: that one example fails is enough, a small one is not looked for.
@@ -152,22 +156,52 @@ def all_changes() -> list[Change]:
 
 
 @cache
+def importers() -> dict[str, set[str]]:
+    """The files of the package and the test files that import each module, by its dotted name."""
+    found: dict[str, set[str]] = {}
+    for path in (*(ROOT / "halftrek").rglob("*.py"), *(ROOT / "tests").rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                    found.setdefault(name, set()).add(path.relative_to(ROOT).as_posix())
+    return found
+
+
+@cache
 def naming_tests(file: str) -> tuple[str, ...]:
-    """The test files that import a module, or name what it defines: the most telling ones first."""
-    dotted = file.removesuffix(".py").replace("/", ".")
-    parent, _, own = dotted.rpartition(".")
-    imported = re.compile(rf"{re.escape(dotted)}\b|from {re.escape(parent)} import .*\b{own}\b")
+    """The test files for a module, the most telling ones first.
+
+    They are called like it, import it, or stand in its room and name what it defines; where these are few, those of the
+    modules that import it follow.
+    """
+    chosen, asked = _naming(file), [file]
+    for _ in range(STEPS):
+        if len(chosen) >= NAMED:
+            break
+        above = {f for one in asked for f in importers().get(_dotted(one), ()) if not f.endswith("__init__.py")}
+        asked = sorted(f for f in above if f.startswith("halftrek"))
+        chosen += [test for one in asked for test in _naming(one) if test not in chosen]
+    return tuple(dict.fromkeys(chosen))[:NAMED]
+
+
+def _dotted(file: str) -> str:
+    return file.removesuffix(".py").replace("/", ".")
+
+
+def _naming(file: str) -> list[str]:
     tree = ast.parse((ROOT / file).read_text())
     kinds = ast.FunctionDef | ast.ClassDef
-    defined = {n.name for n in ast.walk(tree) if isinstance(n, kinds) and not n.name.startswith("_")}
+    defined = {n.name for n in tree.body if isinstance(n, kinds) and not n.name.startswith("_")}
+    folder, _, own = file.removeprefix("halftrek/").rpartition("/")
     scores: dict[str, tuple[bool, bool, int]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        text, test = path.read_text(), path.relative_to(ROOT).as_posix()
-        named = len(defined & set(re.findall(r"\w+", text)))
-        at_home = test.startswith(f"tests/{file.split('/')[1]}")
-        if imported.search(text) or (named and at_home):
-            scores[test] = (imported.search(text) is not None, at_home, named)
-    return tuple(sorted(scores, key=lambda test: scores[test], reverse=True)[:NAMED])
+        test = path.relative_to(ROOT).as_posix()
+        alike, imported = test == f"tests/{folder}/test_{own}", test in importers().get(_dotted(file), ())
+        at_home = test.startswith(f"tests/{folder.split('/')[0]}/")
+        named = len(defined & set(re.findall(r"\w+", path.read_text()))) if alike or imported or at_home else 0
+        if alike or imported or named:
+            scores[test] = (alike or imported, test.startswith(f"tests/{folder}/"), named)
+    return sorted(scores, key=lambda test: scores[test], reverse=True)
 
 
 @dataclass(frozen=True)
@@ -233,15 +267,15 @@ class Copy:
         return ("slow", "") if status is None else ("caught", failed[1] if failed else output.strip()[-200:])
 
 
-def judged(copy: Copy, change: Change, moment: int, quick: bool) -> dict[str, Any]:
-    """What becomes of a change: the tests that name its module first, then the others of its room."""
+def judged(copy: Copy, change: Change, moment: int, quick: bool, tests: Sequence[str] = ()) -> dict[str, Any]:
+    """What becomes of a change by given tests; else by those that name its module, then by the others of its room."""
     before, after, source = change.made()
-    named, began = naming_tests(change.file), perf_counter()
+    named, began = tests or naming_tests(change.file), perf_counter()
     outcome, by = "survived", ""
     with copy.changed(change.file, source, moment):
         if named:
-            outcome, by = copy.failing(named, (), NAMED_SECONDS)
-        if outcome == "survived" and not (quick and named):
+            outcome, by = copy.failing(named, (), ROOM_SECONDS if tests else NAMED_SECONDS)
+        if outcome == "survived" and not tests and not (quick and named):
             outcome, by = copy.failing([f"tests/{change.room}"], named, ROOM_SECONDS)
     seconds = round(perf_counter() - began, 1)
     told = {"outcome": outcome, "before": before, "after": after, "by": by, "quick": quick, "seconds": seconds}
@@ -275,6 +309,7 @@ def main() -> None:
     parser.add_argument("--only", choices=ROOMS, help="one room")
     parser.add_argument("--quick", action="store_true", help="only the tests that name the module, where there are any")
     parser.add_argument("--again", action="store_true", help="those that survived in --out")
+    parser.add_argument("--tests", nargs="+", default=(), help="these, instead of those that are chosen")
     parser.add_argument("--at", nargs="+", help="all changes of a line, file:line, or of a file")
     parser.add_argument("--out", type=Path, default=Path("mutations.jsonl"), help="results, one line each")
     options = parser.parse_args()
@@ -285,7 +320,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, options.out.open("a") as out:
         copy = Copy.made_in(Path(folder).resolve())
         for moment, change in enumerate(wanted(options, known), start=1):
-            result = judged(copy, change, moment, options.quick)
+            result = judged(copy, change, moment, options.quick, options.tests)
             found[result["outcome"]] += 1
             print(json.dumps(result), file=out, flush=True)
             print(f"{result['outcome']:8s} {change.file}:{change.line}  {result['before']}  ->  {result['after']}")

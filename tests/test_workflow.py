@@ -390,7 +390,7 @@ def test_rows_without_any_value_are_as_if_they_were_not_there(options: dict[str,
     empty = pd.DataFrame({"x": np.nan, "y": np.nan, "clinic": [41, 42, 42]})
     found, alone = (ht.fit("x -> y", table, **options) for table in (pd.concat([rows, empty]), rows))
     for drawn in ({"interval": "robust"}, {"interval": "bootstrap", "replicates": 20, "random_state": 1}):
-        some, same = (fit.effect("x", "y", **drawn) for fit in (found, alone))  # type: ignore[arg-type]
+        some, same = (fit.effect("x", "y", **drawn) for fit in (found, alone))
         assert some.se == pytest.approx(same.se, rel=1e-9)
 
 

@@ -230,11 +230,13 @@ def doubt_of(
     if how.interval == "profile":
         return None
     errors = np.sqrt(rests.variance.sum(axis=1))
-    if np.isnan(errors).any() or not len(errors):
+    if not len(errors):
         return None
     weakest = weakest_step(fit, query, verdict, float(errors[0]))
     if weakest is not None and weakest.F < STRONG:
         return weakest.note
+    if np.isnan(errors).any():  # data sets drawn again may have a spread all the same
+        return None
     if choosing and weakest is not None and weakest.F < SURE:
         return note("moderate strength", F=weakest.F, sure=SURE)
     if fit.moments.layer is not None:  # rows have no likelihood that could bend

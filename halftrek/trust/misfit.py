@@ -189,7 +189,7 @@ def _contradicted(fit: Fitted, query: Query) -> Sequence[Contradiction]:
     from halftrek.inference.checks.contradictions import contradictions
 
     try:
-        return contradictions(fit, query, level=0.05)
+        return contradictions(fit, query)
     except (HalftrekError, np.linalg.LinAlgError):
         return ()
 

@@ -189,6 +189,8 @@ def test_lines_without_a_standard_error_get_the_interval_of_the_likelihood() -> 
     assert np.isnan(rows["se"][at])
     assert (rows["ci_low"][at], rows["ci_high"][at]) == fit.query("x ~> y").interval == (-np.inf, np.inf)
     assert "interval by profile likelihood" in rows["note"][at]
+    drawn = fit.query("x ~> y", interval="bootstrap", replicates=2)  # the spread of replicates is no better guide
+    assert "weak instrument" in [n.code for n in drawn.notes]
 
 
 def test_tables_of_units_say_it_in_a_column_if_there_is_something_to_say() -> None:

@@ -50,6 +50,7 @@ def test_the_tail_is_that_of_the_gamma_distribution_with_this_mean_and_variance(
     mean, variance = factor * df, spread * 2.0 * df
     expected = stats.gamma.sf(chi2, mean**2 / variance, scale=variance / mean)
     assert [FewRows(factor, spread).tail(x, df) for x in chi2] == pytest.approx(list(expected), rel=1e-9)
+    assert FewRows().tail(9.0, df) == pytest.approx(stats.chi2.sf(9.0, df), rel=1e-9)
 
 
 @pytest.mark.parametrize("rows", [14, 16, 30])

@@ -248,7 +248,7 @@ def _many(low: Floats, high: Floats, R: Floats, points: int = 2**15) -> float:
 def _roots(count: int) -> Floats:
     """Roots of the first primes: no whole multiples of them add up to a whole number, so a lattice fills the cube."""
     primes = (k for k in counted(2) if all(k % d for d in range(2, isqrt(k) + 1)))
-    return np.sqrt(np.fromiter(islice(primes, count), dtype=float))
+    return np.asarray(np.sqrt(np.fromiter(islice(primes, count), dtype=float)))
 
 
 def _lower(R: Floats) -> Floats:

@@ -220,3 +220,9 @@ def test_a_state_of_some_members_is_that_of_the_whole(case: tuple[Problem, np.nd
     ):
         for function in (gradient, fisher, hessian):
             np.testing.assert_allclose(function(part), function(alone), rtol=1e-12, atol=1e-12)
+
+
+def test_fixed_noise_is_no_covariance() -> None:
+    shape, fixed = Shape(2, (), (), (), ()), np.diag([0.5, 2.0])[None]
+    assert not Problem(shape, np.eye(2)[None], fixed).covarying
+    assert Problem(shape, np.eye(2)[None], fixed + np.array([[0.0, 0.3], [0.3, 0.0]])).covarying

@@ -301,3 +301,14 @@ def test_one_hole_hardly_changes_the_checks() -> None:
         "not testable: hidden causes relate c to the error of d",
     ]
     assert len(found.r2()) == 3
+
+
+def test_equal_weights_of_three_variables_are_tested_together() -> None:
+    """Too few variables for a tetrad: the likelihood ratio of the graph with weights of their own."""
+    x, e, f = np.random.default_rng(0).normal(size=(3, 200))
+    y = 0.5 * x + e
+    rows = {"x": x, "y": y, "z": 0.4 * y + f}
+    tied, free = (ht.fit(text, rows) for text in ("y ~ a*x\nz ~ a*y", "y ~ x\nz ~ y"))
+    table = tied.tests()
+    (line,) = [k for k, kind in enumerate(table["kind"]) if kind == "other constraints"]
+    assert table["statistic"][line] == pytest.approx(2.0 * (free.loglik - tied.loglik), rel=1e-6)

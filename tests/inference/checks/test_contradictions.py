@@ -18,7 +18,7 @@ from halftrek.inference.checks.edges.modification import absent_edges, with_edge
 from halftrek.inference.checks.edges.relaxation import relaxation
 from halftrek.inference.checks.edges.scores import Edges
 from halftrek.inference.standard_errors.delta import standard_errors
-from halftrek.queries import Distribution, TotalEffect
+from halftrek.queries import Distribution, Query, TotalEffect
 from halftrek.queries.gradients import linearize
 from halftrek.results.fit import Fit
 from halftrek.simulation import random_graph, random_model
@@ -56,7 +56,7 @@ def sample_fit(seed: int, *, held: bool = False) -> Fit | None:
 # -- how the answer moves -------------------------------------------------------------------------
 
 
-def dense_step(found: Fit, edge: Edge, query: TotalEffect) -> tuple[float, float]:
+def dense_step(found: Fit, edge: Edge, query: Query) -> tuple[float, float]:
     """The oracle: one scoring step in the larger model, no splitting; how it moves the edge, and the answer."""
     model = found.model
     space = make_space(with_edge(found.graph, edge), model.names, found.options)
