@@ -25,6 +25,7 @@ MOST = 1.0  # seconds for the hardest step of one question
 NAMED = 30  # variables up to which an effect is called by the name of its best-known method
 ABSENT = "no path"
 EDGES = "edge by edge"
+REGRESSION = "regression"  # as identification calls it
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,8 @@ class Knowledge:
         if not edges:
             return Settled("identified", ABSENT)
         if edges == reach_of(self.graph).edge(*ends):
+            if self._is_regression(one.effect):
+                return Settled("identified", REGRESSION)
             return self._ask(DirectEffect(*ends), None, until)
         attempts = (partial(self._named, one), partial(self._edge_by_edge, edges, until))
         for attempt in attempts if len(self.graph) <= NAMED else reversed(attempts):
@@ -100,6 +103,11 @@ class Knowledge:
         if not one.around:
             return self._ask(TotalEffect(*ends), PathSum((((1.0, (one,)),),)), until)
         return self._difference(one, until)
+
+    def _is_regression(self, effect: str) -> bool:
+        """Whether the edges into a variable are its regression on its causes: its error covaries with no other."""
+        graph = self.graph
+        return not (graph.hidden or graph.known or graph.spouses(effect))
 
     def _named(self, one: Leg) -> str:
         """The best-known method that identifies it from the arrows alone, if one does."""

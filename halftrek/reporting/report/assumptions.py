@@ -90,18 +90,23 @@ def _named(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _crowds(pairs: Sequence[tuple[str, str]]) -> tuple[list[list[str]], list[tuple[str, str]]]:
-    left = {frozenset(e) for e in pairs}
     names = list(dict.fromkeys(v for e in pairs for v in e))
+    left: dict[str, set[str]] = {v: set() for v in names}  # with whom each is in a pair that no crowd has yet
+    for u, v in pairs:
+        left[u].add(v)
+        left[v].add(u)
     crowds = []
     for first in names:
-        crowd = [first]
+        crowd, common = [first], set(left[first])
         for v in names:
-            if v != first and all(frozenset((u, v)) in left for u in crowd):
+            if v in common:
                 crowd.append(v)
+                common &= left[v]
         if len(crowd) >= _CROWD and len(crowd) * (len(crowd) - 1) >= len(pairs):
             crowds.append(crowd)
-            left -= {frozenset(e) for e in combinations(crowd, 2)}
-    return crowds, [e for e in pairs if frozenset(e) in left]
+            for v in crowd:
+                left[v].difference_update(crowd)
+    return crowds, [(u, v) for u, v in pairs if v in left[u]]
 
 
 def _rows(fit: Fit) -> str:

@@ -28,6 +28,7 @@ from halftrek.inference.tables.legs import (
     Weights,
     avoiding,
     direct,
+    edge_leg,
     edges_of,
     indirect,
     leg,
@@ -356,3 +357,14 @@ def test_effects_by_a_weak_instrument_say_so() -> None:
             notes = dict(zip(rows["effect"], rows["note"], strict=True))
             assert (said in notes["y"]) is weak
             assert not notes["x"]
+
+
+@given(graphs(names="abcde", latents=2))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_edges_into_a_variable_with_an_error_of_its_own_are_what_a_verdict_says(graph: Graph) -> None:
+    known = knowledge(graph)
+    for u, v in graph.directed:
+        if not graph.spouses(v):
+            settled = known.leg(edge_leg(u, v), time.monotonic() + 5.0)
+            verdict = identify(graph, DirectEffect(u, v), scope="linear")
+            assert (settled.status, settled.method) == (verdict.status, verdict.method) == ("identified", "regression")
