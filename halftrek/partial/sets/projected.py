@@ -41,7 +41,7 @@ _FARTHEST = 1e6  # units, up to which floats tell whether a claim holds: farther
 _POLE = 1e-6  # share of its terms, below which the bottom of a quotient is taken for nothing
 _INSIDE = 1e-10  # of a coordinate, from an end inwards, where there are models
 _EXACTLY = 1e-28  # share of its terms that a polynomial is at a root that is known to 160 bits
-_MOST_FACTORS, _MOST_DEGREES = 20, 32  # polynomials in two coordinates, and their degrees in sum, that are looked at
+_MOST_FACTORS, _MOST_DEGREES = 26, 60  # polynomials in two coordinates, and their degrees in sum, that are looked at
 
 Place = tuple[fmpq, ...]  # a number for each coordinate of the tower
 Stretch = tuple[fmpq | None, fmpq | None]
