@@ -128,7 +128,7 @@ def test_several_values_are_all_given() -> None:
     ("result", "form", "words"),
     [
         (Several((0.5, 1.25)), "several values", "one of 0.5, 1.25"),
-        (Bounds(-0.5, 1.25), "bounds", "from -0.5 to 1.25"),
+        (Bounds(-0.5, 1.25), "bounds", "from -0.500 to 1.250"),
         (Refusal(), "refusal", "no number"),
     ],
 )

@@ -39,7 +39,7 @@ _KINDS = ("instrument", "measure", "mediator", "rule out")  # changes that a lin
 _STRONG = 0.3  # a correlation of errors that most would call strong, to begin with
 _ARCS = 4  # pairs with a hidden cause that are tried for a sensitivity analysis
 _NOT_NORMAL = "If errors are not normal, and independent where the graph has no arc, it can be known:"
-_ALL = "With data, all values that the graph leaves, and fewer under assumptions (assume=):"
+_ALL = "With data, all values that the graph leaves; assumptions leave fewer:"
 _OTHERS = 12  # other questions that are tried
 _SMALL = 30  # variables up to which independent errors are looked at beside a refusal
 _PATIENCE = 60  # seconds that a second attempt is given

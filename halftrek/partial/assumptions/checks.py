@@ -10,7 +10,14 @@ from typing import NoReturn
 from halftrek.errors import InputError
 from halftrek.graphs import Graph, did_you_mean
 from halftrek.partial.assumptions.kinds import AbsoluteSum, Assumption, Compared, Confounded, Norm, Within, names_of
-from halftrek.partial.assumptions.quantities import ErrorCorrelation, ErrorCovariance, Quantity, reach_of, same_number
+from halftrek.partial.assumptions.quantities import (
+    Endogeneity,
+    ErrorCorrelation,
+    ErrorCovariance,
+    Quantity,
+    reach_of,
+    same_number,
+)
 
 
 def unknown_name(name: str, graph: Graph) -> str | None:
@@ -57,6 +64,8 @@ def refuse_beyond_reach(assumption: Assumption, fail: Callable[[str], NoReturn] 
             for limit in (low, high):
                 if limit not in (-inf, inf) and not least <= limit <= most:
                     fail(f"{limit:g} is beyond what {quantity.words} can be: {_between(least, most)}")
+            if isinstance(quantity, ErrorCorrelation | Endogeneity) and (low == 1.0 or high == -1.0):
+                fail(f"{assumption}: no correlation with an error is 1 or -1 where errors have variances")
             if low != low or high != high or low > high:
                 fail(f"{assumption}: no number is above {low:g} and below {high:g}")
         case Norm(_, limit) | AbsoluteSum(_, limit):

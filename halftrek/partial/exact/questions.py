@@ -134,7 +134,7 @@ def _of_quotients(operation: str, left: Rational, right: Rational) -> Form | Non
     return Form("quotient", found)
 
 
-def divisors_of(query: Query, tower: Tower) -> list[tuple[str, Rational]]:
+def divisors_of(query: Query | Expression, tower: Tower) -> list[tuple[str, Rational]]:
     """What an expression divides by and is not the same everywhere, as text and on the fibre."""
     if not isinstance(query, Arithmetic):
         return []

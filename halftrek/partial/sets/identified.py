@@ -139,11 +139,19 @@ class _Task:
         form = self.form if through is None else through.effect
         finder: Projection | Space
         pieces: list[Piece] = []
+        proved = False
+        sound = self._sound_for(claims)
         if Projection.suits(form, own):
-            finder, proved = Projection(form, claims, own, self.count), True
-            pieces = [] if finder.too_many else finder.pieces()
-        if not pieces:
-            finder = Space(form, claims, own, self.columns, self._sound_for(claims), self.advance)
+            projection = Projection(form, claims, own, self.count)
+            if len(own) > 2 and not projection.equations:  # boxes are quicker, unless they run out
+                finder = Space(form, claims, own, self.columns, sound, self.advance, quick=True)
+                found = finder.found()
+                pieces, proved = found.pieces, found.proved
+            if not proved and not projection.too_many:
+                finder, pieces = projection, projection.pieces()
+                proved = bool(pieces)
+        if not proved:
+            finder = Space(form, claims, own, self.columns, sound, self.advance)
             found = finder.found()
             pieces, proved = found.pieces, found.proved
         pieces = pieces if through is None else through_pieces(through, pieces, finder.place)
@@ -195,8 +203,8 @@ class _Task:
     # -- the value --------------------------------------------------------------------------------
 
     def _packed(self, pieces: Sequence[Piece], certificate: Certificate, free: int) -> IdentifiedSet:
-        notes = ("The covariance is that of the fitted model: the graph restricts it.",) if self.ground.fitted else ()
-        notes += tuple(dict.fromkeys(_NO_RATIO.format(by) for by, _ in self.divisors))
+        fitted = ["The covariance is that of the fitted model: the graph restricts it."] if self.ground.fitted else []
+        notes = (*fitted, *dict.fromkeys(_NO_RATIO.format(by) for by, _ in self.divisors))
         if not pieces:
             nothing = End(float("nan"), False)
             return IdentifiedSet(self.query, self.assumed, (), nothing, nothing, certificate, free, notes)

@@ -37,10 +37,11 @@ from halftrek.partial.sets.pieces import Piece, Reached
 from halftrek.partial.sets.search import SLACK, binding_at
 
 _FAR = 3e4  # units: so near an end, one at such a distance is a limit
+_FARTHEST = 1e6  # units, up to which floats tell whether a claim holds: farther out its highest powers hide the rest
 _POLE = 1e-6  # share of its terms, below which the bottom of a quotient is taken for nothing
 _INSIDE = 1e-10  # of a coordinate, from an end inwards, where there are models
 _EXACTLY = 1e-28  # share of its terms that a polynomial is at a root that is known to 160 bits
-_MOST_FACTORS, _MOST_DEGREES = 20, 32  # polynomials in two coordinates, and their degrees in sum, that are looked at
+_MOST_FACTORS, _MOST_DEGREES = 26, 60  # polynomials in two coordinates, and their degrees in sum, that are looked at
 
 Place = tuple[fmpq, ...]  # a number for each coordinate of the tower
 Stretch = tuple[fmpq | None, fmpq | None]
@@ -169,7 +170,7 @@ class Projection:
         return found
 
     @cached_property
-    def _equations(self) -> list[fmpq_mpoly]:
+    def equations(self) -> list[fmpq_mpoly]:
         """Polynomials that claims hold at zero, all of them together; weights of which a norm is nothing too."""
         norms = [c.formula for c in self.claims if isinstance(c.reason, Norm | AbsoluteSum) and c.reason.limit == 0.0]
         own = [atom.polynomial for formula in norms for atom in atoms_of(formula)]
@@ -183,8 +184,8 @@ class Projection:
         too: an assumption may be chosen so that one model obeys.
         """
         if len(self.others) == 1:
-            return bool(self._equations) or not self.strict
-        return len(self._equations) > 1 or any(not coordinates_in(p).issuperset(self.others) for p in self._equations)
+            return bool(self.equations) or not self.strict
+        return len(self.equations) > 1 or any(not coordinates_in(p).issuperset(self.others) for p in self.equations)
 
     def _somewhere(self, x: fmpq) -> bool:
         """Can the claims hold where the own coordinate is x?"""
@@ -246,9 +247,8 @@ class Projection:
         for factor in self._equation or self._factors:
             polynomial = along(factor, line.start, line.step)
             candidates += [*real_roots(polynomial), *real_roots(polynomial.derivative())]
-        tried = sorted({as_rational(root) for root in candidates})
-        ends = [None, *tried, None]
-        places = [self._moved(line, s) for s in (*tried, *(_between(a, b) for a, b in pairwise(ends)))]
+        known = sorted({as_rational(root) for root in candidates})
+        places = [self._moved(line, s) for s in (*known, *(_between(a, b) for a, b in pairwise([None, *known, None])))]
         near = self._compiled[0].holds(np.array([_floats(place) for place in places])[:, self.coordinates], SLACK)
         return next((places[k] for k in np.flatnonzero(near) if self._held(places[k])), None)
 
@@ -264,7 +264,7 @@ class Projection:
             return False
         for claims, compiled, u in zip((self.claims, self.written), self._compiled, (here, there), strict=True):
             own = u[self.coordinates]
-            if not np.isfinite(own).all() or not bool(compiled.holds(own, SLACK)):
+            if not np.abs(own).max() < _FARTHEST or not bool(compiled.holds(own, SLACK)):
                 return False
             poles = [atom.pole for claim in claims for atom in atoms_of(claim.formula) if atom.pole is not None]
             if any(_nothing(Compiled.of(pole, self.coordinates), own) for pole in poles):

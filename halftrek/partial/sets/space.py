@@ -66,9 +66,10 @@ class Space:
         columns: Sequence[int],
         sound: Callable[[Floats], bool] = anywhere,
         advance: Advance = silent,
+        quick: bool = False,
     ) -> None:
-        """``columns``: which variable's weight each coordinate of the tower is; ``sound``: is there a model there?"""
-        self.advance = advance
+        """``columns``: whose weight each coordinate is; ``sound``: is a model there? ``quick``: give up soon."""
+        self.advance, self.quick, self.rounds = advance, quick, 2 if quick else _ROUNDS
         self.form, self.claims, self.coordinates, self.count = form, list(claims), list(coordinates), len(columns)
         self.columns, self.sound = columns, sound
         self.compiled = CompiledForm.of(form, self.coordinates)
@@ -99,7 +100,7 @@ class Space:
             if here is not None and end is not None and end.u is not None and isfinite(inner := self._inner(end)):
                 u = end.u[self.coordinates]
                 here = replace(here, multipliers=multipliers_at(branch.claims, problem, here, inner, u))
-            outcome = prove(problem, here)
+            outcome = prove(problem, here, quick=self.quick)
             self.boxes += outcome.boxes
             if not outcome.proved:
                 break
@@ -142,6 +143,8 @@ class Space:
             if len(self.coordinates) <= MOST_PROVED:
                 done, pieces = self._prove_end(sign, pieces)
             if not done:
+                if self.quick:
+                    return Found(pieces, False, self.boxes)
                 proved = False
                 pieces = self._without_huge(sign, pieces)
         if len(pieces) > 1:
@@ -160,8 +163,7 @@ class Space:
         found: list[Piece] = []
         for u in chosen:
             for k in range(len(self.coordinates)):
-                step = np.eye(len(self.coordinates))[k]
-                found += self._on_line(u, step)
+                found += self._on_line(u, np.eye(len(self.coordinates))[k])
         found += self._on_line(chosen[0], chosen[-1] - chosen[0])
         far = np.argsort(-np.abs(points).max(axis=1))[:4]
         for u in (chosen[0], chosen[-1], *points[far]):
@@ -263,14 +265,12 @@ class Space:
             middle = points[int(np.nanargmin(np.abs(values - np.nanmedian(values))))]
             found = list(pieces)
             for u in ends:
-                others = [*between, *(v for v in ends if v is not u), middle, self._at_random(points)]
+                anyone = points[int(self.rng.integers(len(points)))]
+                others = [*between, *(v for v in ends if v is not u), middle, anyone]
                 for v in others:
                     found += self._on_line(u, v - u)
             pieces = self._united(found)
         return pieces
-
-    def _at_random(self, points: Floats) -> Floats:
-        return np.asarray(points[int(self.rng.integers(len(points)))])
 
     def _end(self, sign: float, points: Floats, pieces: Sequence[Piece]) -> list[Piece]:
         """The farthest that programs come on one side, unless it is infinite already."""
@@ -305,7 +305,7 @@ class Space:
     def _nothing(self) -> Found:
         if len(self.coordinates) > MOST_PROVED:
             return Found([], proved=False)
-        for _ in range(_ROUNDS):
+        for _ in range(self.rounds):
             outcome = self._prove(None)
             if outcome.proved:
                 return Found([], proved=True, boxes=self.boxes)
@@ -336,7 +336,7 @@ class Space:
 
     def _prove_end(self, sign: float, pieces: list[Piece]) -> tuple[bool, list[Piece]]:
         """Prove an end, or move it to where a box that is left shows more, and try again."""
-        for _ in range(_ROUNDS):
+        for _ in range(self.rounds):
             end = self._farthest(sign, pieces)
             if not isfinite(end.value):
                 return True, pieces
@@ -372,6 +372,8 @@ class Space:
             if outcome is not None and outcome.proved:
                 sure += 1
                 continue
+            if self.quick:
+                return False, pieces
             near = np.zeros((0, 0)) if outcome is None else outcome.left[np.isfinite(outcome.left).all(axis=1)][:12]
             reached = [u for u in (repaired(self.problem, v) for v in near) if u is not None]
             lines = [p for u in reached for step in np.eye(len(u)) for p in self._on_line(u, step)]

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from itertools import permutations
 from math import isfinite
 
+import numpy as np
 from flint import fmpq
 
 from halftrek.bottom.arrays import Floats
+from halftrek.partial.exact.compiled import CompiledForm
 from halftrek.partial.exact.conditions import All, Atom, Claim, Some
 from halftrek.partial.exact.questions import Form, total_effect
 from halftrek.partial.exact.rational import Rational, Ring
@@ -26,6 +28,8 @@ from halftrek.queries import Query
 from halftrek.queries.checks import variables_of
 
 _SAME = 1e-9  # share by which an effect may differ from the end of its set and be that end
+_FAR = 3e4  # units: models so far out have few digits
+_ALIKE = 5e-7  # by which an answer may miss a value and show it
 _TRIES = 12  # points at which the polynomials in the effect are told
 
 
@@ -106,11 +110,21 @@ def through_pieces(
         parts.append(All(tuple(ends)))
     found = set_along(through.form, [Claim(Some(tuple(parts)), "the effect")], Line.axis(1, 0)).pieces
     known = [end for piece in pieces for end in (piece.low, piece.high)]
-    return [Piece(_back(piece.low, known, place), _back(piece.high, known, place)) for piece in found]
+    compiled = CompiledForm.of(through.form, [0])
+
+    def value(t: float) -> float:
+        return through.form.outward(float(compiled.both(np.array([t]))[0]))
+
+    return [Piece(_back(p.low, known, place, value), _back(p.high, known, place, value)) for p in found]
 
 
-def _back(end: Reached, known: Sequence[Reached], place: Callable[[float, float], Floats | None]) -> Reached:
-    """An end in the effect as an end on the fibre."""
+def _back(
+    end: Reached,
+    known: Sequence[Reached],
+    place: Callable[[float, float], Floats | None],
+    value: Callable[[float], float],
+) -> Reached:
+    """An end in the effect as an end on the fibre; ``value``: the question at an effect."""
     if end.u is None:
         return Reached(end.value, None, False)
     t = float(end.u[0])
@@ -119,6 +133,22 @@ def _back(end: Reached, known: Sequence[Reached], place: Callable[[float, float]
             return Reached(end.value, other.u, end.attained and other.attained, other.binding, other.toward)
     if end.attained:
         near = _SAME * max(1.0, abs(t))
-        return Reached(end.value, place(t - near, t + near), True)
+        u = place(t - near, t + near)
+        beside = None if u is None or float(np.abs(u).max()) < _FAR else _beside(end.value, t, place, value)
+        return Reached(end.value, u, True) if beside is None else Reached(end.value, beside, False)
     low, high = sorted((t, 4.0 * t))
     return Reached(end.value, place(low, high), False)
+
+
+def _beside(
+    wanted: float, t: float, place: Callable[[float, float], Floats | None], value: Callable[[float], float]
+) -> Floats | None:
+    """Where the effect is near t and the question nearly as there, not far out: at t itself a weight may be a pole."""
+    for share in (1e-7, 1e-6, 1e-5, 1e-4, 1e-3):
+        for side in (1.0, -1.0):
+            two = [t + side * share * part * max(1.0, abs(t)) for part in (0.5, 1.0)]
+            if max(abs(value(x) - wanted) for x in two) <= _ALIKE * max(1.0, abs(wanted)):
+                found = place(min(two), max(two))
+                if found is not None and float(np.abs(found).max()) < _FAR:
+                    return found
+    return None

@@ -90,11 +90,11 @@ class _Batch:
         return np.asarray(np.where(narrow, widest, found))
 
 
-def prove(problem: Problem, beyond: Beyond | None) -> Outcome:
+def prove(problem: Problem, beyond: Beyond | None, *, quick: bool = False) -> Outcome:
     """Try to show that no point where the claims hold lies beyond; None: that no point is there at all.
 
     Far out boxes are directions, of the coordinates of a column together or of each by itself: along a ridge that runs
-    to infinity in one of them, boxes close only in the second way.
+    to infinity in one of them, boxes close only in the second way. ``quick``: not with many boxes.
     """
     few, many = _MOST_BOXES
     alone = tuple(range(problem.dimension))
@@ -102,7 +102,7 @@ def prove(problem: Problem, beyond: Beyond | None) -> Outcome:
     seen, narrow = outcome.boxes, outcome.boxes <= few  # more boxes help only where these have run out
     open_ones = ~np.isfinite(problem.low) | ~np.isfinite(problem.high)
     shared = len({problem.columns[k] for k in np.flatnonzero(open_ones)}) < int(open_ones.sum())
-    for columns, most, hopeful in ((alone, few, shared), (problem.columns, many, not narrow)):
+    for columns, most, hopeful in ((alone, few, shared), (problem.columns, many, not narrow and not quick)):
         if not outcome.proved and hopeful:
             outcome = _tried(problem, beyond, columns, most)
             seen += outcome.boxes
