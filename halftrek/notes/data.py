@@ -87,6 +87,17 @@ DATA: dict[str, Words] = {
         "in units behind {variable}",
         level="note",
     ),
+    "error units of a cause": Words(
+        "{variable} is a cut of a continuous cause: the effect is one of the normal variable behind it, for a standard "
+        "deviation of its error",
+        "in units behind {variable}",
+        level="note",
+    ),
+    "ranked units": Words(
+        "{variables}: ranked, and the effect is in standard deviations of the normal variable behind",
+        "in units behind {variables}",
+        level="note",
+    ),
     "behind units": Words(
         "{variables}: the effect is one between the normal variables behind, in standard deviations of these",
         "in units behind {variables}",
