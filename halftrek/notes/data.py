@@ -83,7 +83,7 @@ DATA: dict[str, Words] = {
     ),
     "error units": Words(
         "{variable} is in categories: the effect is on the normal variable behind it, in standard deviations of its "
-        "error; for what is seen ask P({variable} > 0 | do(...))",
+        "error; for what is seen ask P({variable} > {middle} | do(...))",
         "in units behind {variable}",
         level="note",
     ),

@@ -76,8 +76,8 @@ def _one(low: Floats, high: Floats) -> Floats:
 
 def _order(R: Floats) -> list[int]:
     """The variables, the two last that correlate most."""
-    i, j = np.unravel_index(int(np.argmax(np.abs(np.triu(R, 1)))), R.shape)
-    return [*(k for k in range(len(R)) if k not in (i, j)), int(i), int(j)]
+    last = max(combinations(range(len(R)), 2), key=lambda pair: abs(float(R[pair])))
+    return [*(k for k in range(len(R)) if k not in last), *last]
 
 
 def _two(low: Floats, high: Floats, r: float) -> Floats:

@@ -63,18 +63,22 @@ def fit_acting(
     kinds: Mapping[str, ColumnKind],
     weights: Floats | None = None,
     cluster: Codes | None = None,
+    labels: Mapping[str, tuple[str, ...]] | None = None,
     *,
     sampling: bool = False,
     start: Floats | None = None,
     like: Acting | None = None,
 ) -> Acting:
-    """The best parameters for complete rows, columns in the order of the graph's variables.
+    """The best parameters for complete rows, columns in the order of the graph's variables; ``labels`` are texts.
 
     ``like`` has the units and categories of another fit, with whose parameters these are compared; they and the ranks
     are all that is found then, without their spread.
     """
     w = np.ones(len(values)) if weights is None else weights
-    margins = {v: margin_of(values[:, k], w, kinds[v]) for k, v in enumerate(graph.observed) if v in kinds}
+    texts = {} if labels is None else labels
+    margins = {
+        v: margin_of(values[:, k], w, kinds[v], texts.get(v, ())) for k, v in enumerate(graph.observed) if v in kinds
+    }
     if like is not None:
         margins |= {v: m for v, m in like.margins.items() if m.cut}
     _refuse(graph, margins)

@@ -20,6 +20,7 @@ from halftrek.estimation.acts.places import District, Places
 LEAST = 1e-300
 LOG_2PI = float(np.log(2.0 * np.pi))
 STEP = 1e-5
+BORDER = 1e-6  # smallest eigenvalue of correlations: nearer to zero, larger boxes cannot be integrated
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,10 @@ def pieces(places: Places, district: District, theta: Floats, rows: Floats) -> P
     if ends is None:
         return None
     spread = np.sqrt(np.diag(left))
-    return Pieces(found, ends[0] / spread, ends[1] / spread, left / np.outer(spread, spread))
+    R = left / np.outer(spread, spread)
+    if len(cut) > 2 and np.linalg.eigvalsh(R)[0] < BORDER:
+        return None
+    return Pieces(found, ends[0] / spread, ends[1] / spread, R)
 
 
 def row_logliks(places: Places, district: District, theta: Floats, rows: Floats) -> Floats | None:

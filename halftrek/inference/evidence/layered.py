@@ -39,7 +39,7 @@ def acting_notes(fit: Fitted, query: Query) -> tuple[Note, ...]:
         if isinstance(leaf, EFFECTS):
             cause, effect = ends_of(leaf)
             if effect in margins and margins[effect].cut:
-                found[note("error units", variable=effect)] = None
+                found[note("error units", variable=effect, middle=f"{_middle(margins[effect]):g}")] = None
             if cause in margins and margins[cause].kind == "behind":
                 found[note("error units of a cause", variable=cause)] = None
             ranked = [v for v in (cause, effect) if v in margins and not margins[v].cut]
@@ -64,12 +64,16 @@ def _what(margin: Margin) -> str:
     size = len(margin.values)
     if margin.kind == "ranked":
         return f"ranked ({size:,} values)"
+    what = "ordered" if margin.kind == "ordered" else "a cut of a continuous cause"
+    return f"{what} ({_values(margin)})"
+
+
+def _values(margin: Margin) -> str:
     texts = {x: text for text, x in in_order("", margin.labels).numbers.items()} if margin.labels else {}
     values = [f"{x:g}" for x in margin.values.tolist()]
     if set(values) - set(margin.labels):
         values = [f"{x:g} {texts[x]!r}" if x in texts else f"{x:g}" for x in margin.values.tolist()]
-    what = "ordered" if margin.kind == "ordered" else "a cut of a continuous cause"
-    return f"{what} ({', '.join(values)})"
+    return ", ".join(values)
 
 
 def _middle(margin: Margin) -> float:
@@ -79,7 +83,7 @@ def _middle(margin: Margin) -> float:
 def _acts(margin: Margin) -> str:
     if margin.kind != "acts":
         return f"is {_what(margin)}"
-    return f"acts as the category it is ({', '.join(f'{x:g}' for x in margin.values.tolist())})"
+    return f"acts as the category it is ({_values(margin)})"
 
 
 def _leaves(query: Query) -> Iterable[Leaf | Query]:

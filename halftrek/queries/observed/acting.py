@@ -27,7 +27,16 @@ from halftrek.queries.kinds.variants import Case, Event, Variant, single
 from halftrek.queries.numbers import combined
 from halftrek.queries.observed.translation import Translation
 from halftrek.queries.observed.worlds import Worlds
-from halftrek.queries.types import Arithmetic, Distribution, Probability, Quantile, Query, Standardized, Statistic
+from halftrek.queries.types import (
+    Arithmetic,
+    DirectEffect,
+    Distribution,
+    Probability,
+    Quantile,
+    Query,
+    Standardized,
+    Statistic,
+)
 
 Margins = Mapping[str, Margin]
 STEP = 1e-4  # by which a cut is moved to either side, in standard deviations
@@ -106,7 +115,7 @@ def _number(term: Expression, model: CGLSCM, margins: Margins) -> Told:
             raise QueryError(f"{term} is not known where a category acts; ask E[...] or P(y > 0 | ...)")
         case float() | int():
             return Told(float(term))
-    if isinstance(term, EFFECTS):
+    if isinstance(term, EFFECTS) and not isinstance(term, DirectEffect):
         cause, last = ends_of(term)
         graph = model.graph
         between = (graph.descendants(cause) & graph.ancestors(last)) - {cause, last}

@@ -66,3 +66,10 @@ def test_slopes_of_shares_are_differences_of_them(size: int) -> None:
         moved[i, j] = moved[j, i] = step
         up, down = (box_shares(low, high, R + side * moved) for side in (1.0, -1.0))
         np.testing.assert_allclose(by_r[:, k], (up - down) / (2.0 * step), rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("size", range(1, MOST + 1))
+def test_boxes_of_independent_variables_are_products(size: int) -> None:
+    low, high, _ = some_boxes(size, 10, 30 + size)
+    alone = stats.norm.cdf(high) - stats.norm.cdf(low)
+    np.testing.assert_allclose(box_shares(low, high, np.eye(size)), alone.prod(axis=1), rtol=1e-9)
