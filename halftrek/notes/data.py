@@ -83,8 +83,19 @@ DATA: dict[str, Words] = {
     ),
     "error units": Words(
         "{variable} is in categories: the effect is on the normal variable behind it, in standard deviations of its "
-        "error; for what is seen ask P({variable} > 0 | do(...))",
+        "error; for what is seen ask P({variable} > {middle} | do(...))",
         "in units behind {variable}",
+        level="note",
+    ),
+    "error units of a cause": Words(
+        "{variable} is a cut of a continuous cause: the effect is one of the normal variable behind it, for a standard "
+        "deviation of its error",
+        "in units behind {variable}",
+        level="note",
+    ),
+    "ranked units": Words(
+        "{variables}: ranked, and the effect is in standard deviations of the normal variable behind",
+        "in units behind {variables}",
         level="note",
     ),
     "behind units": Words(

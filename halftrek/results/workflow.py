@@ -208,7 +208,7 @@ def _fit_read(
 ) -> Fitted:
     """The fit to what was read of some rows, whose columns are taken for what ``taken`` says."""
     if "acts" in taken.values():
-        return fit_where_acting(chosen, read, rows, taken)
+        return fit_where_acting(chosen, read, rows, taken, levels)
     if taken:
         read = layered(chosen, read, rows, taken, levels, weighted=estimator == "dwls")
     fit_once = partial(estimation.fit, chosen, read, **steps)

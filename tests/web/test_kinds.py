@@ -43,6 +43,7 @@ def data(client: Client) -> str:
         ({"y": "ordered", "m": "behind"}, "m ~> y"),
         ({"y": "ordered", "m": "acts"}, "E[y | do(m=1)] - E[y | do(m=0)]"),
         ({"x": "ranked"}, "x ~> y"),
+        ({"x": "ranked", "y": "ordered", "m": "acts"}, "P(y > 2 | do(m=1))"),
     ],
 )
 def test_answers_are_those_of_the_library(kinds: dict[str, str], question: str, data: str, client: Client) -> None:

@@ -12,8 +12,10 @@ from halftrek.bottom.choices import ColumnKind
 from halftrek.bottom.portable import Portable
 from halftrek.bottom.words import listed
 from halftrek.errors import DataError
-from halftrek.estimation.acts.likelihood import own_places, row_logliks, scores
-from halftrek.estimation.acts.places import District, Places, standard_units
+from halftrek.estimation.acts.boxes import MOST
+from halftrek.estimation.acts.likelihood import Pieces, own_places, pieces, scores
+from halftrek.estimation.acts.places import District, Places, in_units, joined_districts, standard_units
+from halftrek.estimation.acts.spread import KNOWN, bend_of, spread_of
 from halftrek.graphs import Graph
 from halftrek.layer import Margin
 from halftrek.layer.layer import refuse_margin
@@ -22,16 +24,16 @@ from halftrek.models import CGLSCM
 
 STEPS = 200
 NEAR, EXACT = 1e-6, 1e-12  # gain of the log-likelihood, per row, that a step still promises
+ROUGH = 1e-4  # enough to choose among starts where each step costs much
 STARTS = (0.0, 0.5, -0.5)  # correlations of errors to begin with
-FINE = 1e-4
-MOST = 2  # members of a district in categories
 
 
 @dataclass(frozen=True, eq=False)
 class Acting(Portable):
     """A fit in which categories act: the parameters one after the other, and how they vary over samples.
 
-    ``margins`` are those of the columns in categories, by name; ``centre`` and ``scale`` the units of the others.
+    ``margins`` are those of the columns in categories and of ranked ones, by name; ``centre`` and ``scale`` are the
+    units of the others.
     """
 
     margins: Mapping[str, Margin]
@@ -47,10 +49,12 @@ class Acting(Portable):
         return Places(graph, self.margins, self.centre, self.scale)
 
     def at(self, graph: Graph, theta: Floats) -> tuple[CGLSCM, dict[str, Margin]]:
-        """The model of some parameters, and the columns in categories with its cuts."""
+        """The model of some parameters, and the columns that have margins, those in categories with its cuts."""
         places = self.places(graph)
         cuts = places.cuts(theta)
-        return places.model(theta), {v: replace(m, given_cuts=cuts[v]) for v, m in self.margins.items()}
+        return places.model(theta), {
+            v: replace(m, given_cuts=cuts[v]) if v in cuts else m for v, m in self.margins.items()
+        }
 
 
 def fit_acting(
@@ -59,22 +63,24 @@ def fit_acting(
     kinds: Mapping[str, ColumnKind],
     weights: Floats | None = None,
     cluster: Codes | None = None,
+    labels: Mapping[str, tuple[str, ...]] | None = None,
     *,
     sampling: bool = False,
     start: Floats | None = None,
     like: Acting | None = None,
 ) -> Acting:
-    """The best parameters for complete rows, columns in the order of the graph's variables.
+    """The best parameters for complete rows, columns in the order of the graph's variables; ``labels`` are texts.
 
-    ``like`` has the units and categories of another fit, with whose parameters these are compared; they are all that is
-    found then, without their spread.
+    ``like`` has the units and categories of another fit, with whose parameters these are compared; they and the ranks
+    are all that is found then, without their spread.
     """
     w = np.ones(len(values)) if weights is None else weights
-    margins = (
-        dict(like.margins)
-        if like is not None
-        else {v: margin_of(values[:, k], w, kinds[v]) for k, v in enumerate(graph.observed) if v in kinds}
-    )
+    texts = {} if labels is None else labels
+    margins = {
+        v: margin_of(values[:, k], w, kinds[v], texts.get(v, ())) for k, v in enumerate(graph.observed) if v in kinds
+    }
+    if like is not None:
+        margins |= {v: m for v, m in like.margins.items() if m.cut}
     _refuse(graph, margins)
     if like is None:
         for k, v in enumerate(graph.observed):
@@ -86,8 +92,8 @@ def fit_acting(
         raise DataError(
             f"{graph.observed[int(np.argmin(scale))]!r} has one value in all rows; leave it out of the graph"
         )
-    places, rows = Places(graph, margins, centre, scale), (values - centre) / scale
-    theta, spread, total, arrived = np.zeros(places.size), np.zeros((places.size, places.size)), 0.0, True
+    places, rows = Places(graph, margins, centre, scale), in_units(graph.observed, values, margins, centre, scale)
+    theta, total, arrived = np.zeros(places.size), 0.0, True
     for district in places.districts:
         tries = STARTS if start is None and district.covariances else STARTS[:1]
         begun = [start if start is not None else _begin(places, district, rows, w, r) for r in tries]
@@ -95,8 +101,9 @@ def fit_acting(
         best = _climbed(places, district, near[0], rows, w, finish=True)
         at = own_places(district)
         theta[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
-        if like is None:
-            spread[np.ix_(at, at)] = _spread(places, district, best[0], rows, w, cluster, sampling=sampling)
+    spread = np.zeros((places.size, places.size))
+    if like is None:
+        spread = spread_of(places, theta, values, w, cluster, sampling=sampling)
     return Acting(margins, centre, scale, theta, spread, total, arrived)
 
 
@@ -105,7 +112,7 @@ def _begin(places: Places, district: District, rows: Floats, weights: Floats, r:
     theta = np.zeros(places.size)
     for i in district.members:
         mine = [(u, place) for u, v, place in district.slopes if v == i]
-        X = np.column_stack([np.ones(len(rows)), *(rows[:, u] for u, _ in mine)])
+        X = np.column_stack([np.ones(len(rows)), *(_seen(places, u, rows) for u, _ in mine)])
         y = rows[:, i]
         if i in district.cuts:
             margin = places.margins[places.names[i]]
@@ -126,37 +133,48 @@ def _begin(places: Places, district: District, rows: Floats, weights: Floats, r:
     return theta
 
 
+def _seen(places: Places, at: int, rows: Floats) -> Floats:
+    """A cause as an equation sees it; what is behind a category about in its middle."""
+    margin = places.margins.get(places.names[at])
+    behind = margin is not None and margin.kind == "behind"
+    return margin.scores[margin.codes(rows[:, at])] if margin is not None and behind else rows[:, at]
+
+
 def _climbed(
     places: Places, district: District, theta: Floats, rows: Floats, weights: Floats, *, finish: bool = False
 ) -> tuple[Floats, float, bool]:
     """Uphill from a start: where to, how high, and whether the top was reached.
 
-    The bend of the likelihood is that of the rows' scores, and in the finish the one at the start of it.
+    The bend of the likelihood is that of the rows' scores, and in the finish, if it costs little, the one at the start.
     """
     at, theta = own_places(district), theta.copy()
-    value = _value(places, district, theta, rows, weights)
+    now = pieces(places, district, theta, rows)
+    value = _value(now, weights)
     if not len(at):
         return theta, value, True
-    held = _bend(places, district, theta, rows, weights) if finish else None
+    few = len(district.cut) <= KNOWN
+    held = bend_of(places, district, theta, rows, weights) if finish and few else None
+    near = NEAR if few or finish else ROUGH
     for _ in range(STEPS):
-        each = scores(places, district, theta, rows, at)
+        each = None if now is None else scores(places, district, theta, rows, at, now)
         if each is None:
             return theta, value, False
         slope = each.T @ weights
         move = _uphill(each.T @ (each * weights[:, None]) if held is None else held, slope)
-        if float(slope @ move) < (EXACT if finish else NEAR) * len(rows):
+        if float(slope @ move) < (EXACT if finish else near) * len(rows):
             return theta, value, True
         length = 1.0
         while length > 1e-6:
             there = theta.copy()
             there[at] += length * move
-            new = _value(places, district, there, rows, weights)
+            found = pieces(places, district, there, rows)
+            new = _value(found, weights)
             if new > value:
                 break
             length /= 2.0
         else:
-            return theta, value, float(slope @ move) < NEAR * len(rows)
-        theta, value = there, new
+            return theta, value, float(slope @ move) < near * len(rows)
+        theta, value, now = there, new, found
     return theta, value, False
 
 
@@ -168,62 +186,19 @@ def _uphill(bend: Floats, slope: Floats) -> Floats:
     return np.asarray(vectors @ ((vectors.T @ (slope / scale)) / steep) / scale)
 
 
-def _value(places: Places, district: District, theta: Floats, rows: Floats, weights: Floats) -> float:
-    each = row_logliks(places, district, theta, rows)
-    return -np.inf if each is None else float(weights @ each)
-
-
-def _bend(places: Places, district: District, theta: Floats, rows: Floats, weights: Floats) -> Floats:
-    """Minus the second derivatives of the log-likelihood, by differences of its slope."""
-    at = own_places(district)
-    found = np.zeros((len(at), len(at)))
-    for k, place in enumerate(at):
-        sides = []
-        for step in (FINE, -FINE):
-            moved = theta.copy()
-            moved[place] += step
-            each = scores(places, district, moved, rows, at)
-            sides.append(np.full(len(at), np.nan) if each is None else each.T @ weights)
-        found[k] = -(sides[0] - sides[1]) / (2.0 * FINE)
-    return (found + found.T) / 2.0
-
-
-def _spread(
-    places: Places,
-    district: District,
-    theta: Floats,
-    rows: Floats,
-    weights: Floats,
-    cluster: Codes | None,
-    *,
-    sampling: bool,
-) -> Floats:
-    """The sandwich; nan where the rows do not determine the parameters."""
-    at = own_places(district)
-    bend, each = _bend(places, district, theta, rows, weights), scores(places, district, theta, rows, at)
-    if each is None or not np.isfinite(bend).all():
-        return np.full((len(at), len(at)), np.nan)
-    scale = np.sqrt(np.maximum(np.abs(np.diag(bend)), 1e-300))
-    values = np.linalg.eigvalsh(bend / np.outer(scale, scale))
-    if len(at) and values[0] < 1e-7 * values[-1]:
-        return np.full((len(at), len(at)), np.nan)
-    if cluster is not None:
-        sums = np.zeros((int(cluster.max()) + 1, len(at)))
-        np.add.at(sums, cluster, each * weights[:, None])
-        count = len(np.unique(cluster))
-        meat = sums.T @ sums * (count / (count - 1.0) if count > 1 else np.nan)
-    else:
-        meat = each.T @ (each * (weights**2 if sampling else weights)[:, None])
-    inverse = np.linalg.inv(bend)
-    return np.asarray(inverse @ meat @ inverse)
+def _value(now: Pieces | None, weights: Floats) -> float:
+    return -np.inf if now is None else float(weights @ now.logliks)
 
 
 def _refuse(graph: Graph, margins: Mapping[str, Margin]) -> None:
     for v, margin in margins.items():
-        if margin.kind in ("behind", "ranked"):
+        acting = [u for u in graph.observed if u in _acts(margins) and u in graph.ancestors(v) - {v}]
+        if margin.kind == "ranked" and acting:
             raise DataError(
-                f"{v!r} is {margin.kind!r} and another column acts: the two are not known together yet. Say kinds={{"
-                f"{v!r}: 'acts'}}, or 'plain', or leave it out"
+                f"{v!r} is ranked and {acting[0]!r} acts on it: its ranks are then those of several normal variables, "
+                f"one for each category, and do not say where it is behind them. Cut it into up to twelve groups of "
+                f"equal size and say kinds={{{v!r}: 'ordered'}} ('behind' if it has effects), or take its logarithm as "
+                f"a plain column"
             )
     if graph.latents:
         raise DataError(
@@ -232,10 +207,15 @@ def _refuse(graph: Graph, margins: Mapping[str, Margin]) -> None:
         )
     if graph.known:
         raise DataError("fixed or equal coefficients and a column that acts are not known together yet; free them")
-    for district in graph.districts:
-        cut = [v for v in district if v in margins]
+    for district in joined_districts(graph, margins):
+        cut = [v for v in district if v in margins and margins[v].cut]
         if len(cut) > MOST:
             raise DataError(
-                f"{listed(cut)} are in categories and share hidden causes, more than the {MOST} of which the "
-                f"likelihood is known; leave one out, or take out arcs between them"
+                f"{listed(cut)} are in categories and share hidden causes, or are behind one another: more than the "
+                f"{MOST} of which the likelihood is known; leave one out, take out arcs between them, or say 'plain' "
+                f"of one with many categories"
             )
+
+
+def _acts(margins: Mapping[str, Margin]) -> tuple[str, ...]:
+    return tuple(v for v, m in margins.items() if m.kind == "acts")

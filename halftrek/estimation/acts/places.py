@@ -1,8 +1,9 @@
 """The parameters of a model in which categories act, one after the other, and the model that they make.
 
-Each equation is linear in the values of its causes as they were seen. A column in categories is a cut of its own
-variable, whose error has variance 1; others have free intercepts and error variances. Columns that are not in
-categories are worked with in standard units.
+Each equation is linear in the values of its causes as they were seen; of a cause that is behind its categories, in the
+variable behind. A column in categories is a cut of its own variable, whose error has variance 1; others have free
+intercepts and error variances. Columns that are not in categories are worked with in standard units, ranked ones as the
+normal scores of their ranks.
 """
 
 from __future__ import annotations
@@ -21,11 +22,15 @@ from halftrek.models import CGLSCM
 
 @dataclass(frozen=True, eq=False)
 class District:
-    """Places of one district's parameters: slopes, intercepts and spreads of plain members, cuts, covariances."""
+    """Places of one district's parameters: slopes, intercepts and spreads of plain members, cuts, covariances.
+
+    Effects of a variable that is behind its column share its error, and belong to its district.
+    """
 
     members: tuple[int, ...]
     plain: tuple[int, ...]
     cut: tuple[int, ...]
+    behind: tuple[int, ...]
     slopes: tuple[tuple[int, int, int], ...]  # cause, effect, place
     intercepts: Mapping[int, int]
     spreads: Mapping[int, int]
@@ -35,7 +40,7 @@ class District:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """All districts of a graph; ``margins`` are those of the columns in categories."""
+    """All districts of a graph; ``margins`` are those of the columns in categories, and of ranked ones."""
 
     graph: Graph
     margins: Mapping[str, Margin]
@@ -50,9 +55,10 @@ class Places:
     @cached_property
     def _laid_out(self) -> tuple[tuple[District, ...], int]:
         at, found, size = {v: i for i, v in enumerate(self.names)}, [], 0
-        for names in self.graph.districts:
+        for names in joined_districts(self.graph, self.margins):
             members = tuple(at[v] for v in names)
-            cut = tuple(i for i in members if self.names[i] in self.margins)
+            cut = tuple(at[v] for v in names if v in self.margins and self.margins[v].cut)
+            behind = tuple(at[v] for v in names if v in self.margins and self.margins[v].kind == "behind")
             plain = tuple(i for i in members if i not in cut)
             slopes = []
             for v in names:
@@ -72,7 +78,7 @@ class Places:
             ]
             covariances = tuple((i, j, size + k) for k, (i, j) in enumerate(pairs))
             size += len(pairs)
-            found.append(District(members, plain, cut, tuple(slopes), intercepts, spreads, cuts, covariances))
+            found.append(District(members, plain, cut, behind, tuple(slopes), intercepts, spreads, cuts, covariances))
         return tuple(found), size
 
     @property
@@ -98,33 +104,69 @@ class Places:
     def model(self, theta: Floats) -> CGLSCM:
         """The model in the units of the columns; edges out of a category have the effect of one unit of its value."""
         p = len(self.names)
-        T, W, mu = np.zeros((p, p)), np.zeros((p, p)), np.zeros(p)
+        T, W, mu = self._slopes(theta), np.zeros((p, p)), np.zeros(p)
         for district in self.districts:
-            for u, v, place in district.slopes:
-                T[u, v] = theta[place] * self.scale[v] / self.scale[u]
             at = np.array(district.members)
             W[np.ix_(at, at)] = self.errors(district, theta) * np.outer(self.scale[at], self.scale[at])
             for i, place in district.intercepts.items():
                 mu[i] = self.centre[i] + self.scale[i] * theta[place]
-        shift = self.centre @ T
-        shift[[i for district in self.districts for i in district.cut]] = 0.0  # what belongs to their cuts
-        mu -= shift
+        mu -= self._shifts(T)
+        mu[[i for district in self.districts for i in district.cut]] = 0.0  # what belongs to their cuts
         return CGLSCM(self.names, T, np.zeros((0, p)), mu, W, (), self.graph)
 
     def cuts(self, theta: Floats) -> dict[str, Floats]:
         """The cuts of each column in categories, for causes in the units of their columns."""
-        found = {}
+        shift = self._shifts(self._slopes(theta))
+        return {
+            self.names[i]: theta[a:b] + shift[i] for district in self.districts for i, (a, b) in district.cuts.items()
+        }
+
+    def _slopes(self, theta: Floats) -> Floats:
+        """The effects in the units of the columns."""
+        T = np.zeros((len(self.names), len(self.names)))
         for district in self.districts:
-            for i, (a, b) in district.cuts.items():
-                shift = sum(theta[k] * self.centre[u] / self.scale[u] for u, v, k in district.slopes if v == i)
-                found[self.names[i]] = theta[a:b] + shift
+            for u, v, place in district.slopes:
+                T[u, v] = theta[place] * self.scale[v] / self.scale[u]
+        return T
+
+    def _shifts(self, T: Floats) -> Floats:
+        """By how much each variable is moved because its causes are not seen from their centres."""
+        found, at = np.zeros(len(self.names)), {v: i for i, v in enumerate(self.names)}
+        from_centre = self.centre.copy()
+        for v in self.graph.topological_order:
+            found[at[v]] = from_centre @ T[:, at[v]]
+            if v in self.margins and self.margins[v].kind == "behind":
+                from_centre[at[v]] = found[at[v]]
         return found
 
 
-def standard_units(names: Sequence[str], values: Floats, cut: Mapping[str, Margin]) -> tuple[Floats, Floats]:
-    """Centres and scales of columns; 0 and 1 for columns in categories."""
+def joined_districts(graph: Graph, margins: Mapping[str, Margin]) -> tuple[tuple[str, ...], ...]:
+    """The districts, joined where a variable that is behind its column causes others."""
+    found = [list(names) for names in graph.districts]
+    for v, margin in margins.items():
+        if margin.kind == "behind":
+            ends = {v, *graph.children(v)}
+            first, *others = [k for k, names in enumerate(found) if ends & set(names)]
+            for k in reversed(others):
+                found[first] += found.pop(k)
+    return tuple(map(tuple, found))
+
+
+def standard_units(names: Sequence[str], values: Floats, margins: Mapping[str, Margin]) -> tuple[Floats, Floats]:
+    """Centres and scales of columns; 0 and 1 for columns in categories and ranked ones."""
     centre, scale = values.mean(axis=0), values.std(axis=0)
     for k, v in enumerate(names):
-        if v in cut:
+        if v in margins:
             centre[k], scale[k] = 0.0, 1.0
     return centre, scale
+
+
+def in_units(
+    names: Sequence[str], values: Floats, margins: Mapping[str, Margin], centre: Floats, scale: Floats
+) -> Floats:
+    """Rows in the units that they are worked with in."""
+    found = (values - centre) / scale
+    for k, v in enumerate(names):
+        if v in margins and not margins[v].cut:
+            found[:, k] = margins[v].behind(values[:, k])
+    return found

@@ -32,11 +32,20 @@ def layer_notes(fit: Fitted, query: Query) -> tuple[Note, ...]:
 
 
 def acting_notes(fit: Fitted, query: Query) -> tuple[Note, ...]:
-    """The same where categories act: an effect on what is in categories is on the variable behind it."""
+    """The same where categories act: an effect is on, or of, the variable behind what is in categories or ranked."""
     assert fit.acting is not None
-    ends = [ends_of(leaf)[1] for leaf in _leaves(query) if isinstance(leaf, EFFECTS)]
-    behind = dict.fromkeys(v for v in ends if v in fit.acting.margins)
-    return tuple(note("error units", variable=v) for v in behind)
+    margins, found = fit.acting.margins, dict[Note, None]()
+    for leaf in _leaves(query):
+        if isinstance(leaf, EFFECTS):
+            cause, effect = ends_of(leaf)
+            if effect in margins and margins[effect].cut:
+                found[note("error units", variable=effect, middle=f"{_middle(margins[effect]):g}")] = None
+            if cause in margins and margins[cause].kind == "behind":
+                found[note("error units of a cause", variable=cause)] = None
+            ranked = [v for v in (cause, effect) if v in margins and not margins[v].cut]
+            if ranked:
+                found[note("ranked units", variables=" and ".join(ranked))] = None
+    return tuple(found)
 
 
 def taken_notes(fit: Fitted) -> tuple[Note, ...]:
@@ -55,12 +64,16 @@ def _what(margin: Margin) -> str:
     size = len(margin.values)
     if margin.kind == "ranked":
         return f"ranked ({size:,} values)"
+    what = "ordered" if margin.kind == "ordered" else "a cut of a continuous cause"
+    return f"{what} ({_values(margin)})"
+
+
+def _values(margin: Margin) -> str:
     texts = {x: text for text, x in in_order("", margin.labels).numbers.items()} if margin.labels else {}
     values = [f"{x:g}" for x in margin.values.tolist()]
     if set(values) - set(margin.labels):
         values = [f"{x:g} {texts[x]!r}" if x in texts else f"{x:g}" for x in margin.values.tolist()]
-    what = "ordered" if margin.kind == "ordered" else "a cut of a continuous cause"
-    return f"{what} ({', '.join(values)})"
+    return ", ".join(values)
 
 
 def _middle(margin: Margin) -> float:
@@ -68,8 +81,9 @@ def _middle(margin: Margin) -> float:
 
 
 def _acts(margin: Margin) -> str:
-    values = ", ".join(f"{x:g}" for x in margin.values.tolist())
-    return f"acts as the category it is ({values})" if margin.kind == "acts" else f"is ordered ({values})"
+    if margin.kind != "acts":
+        return f"is {_what(margin)}"
+    return f"acts as the category it is ({_values(margin)})"
 
 
 def _leaves(query: Query) -> Iterable[Leaf | Query]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import nan
 from typing import NoReturn
 
@@ -14,6 +15,7 @@ from halftrek.data.layers import all_rows
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.acts.fit import Acting, fit_acting
+from halftrek.estimation.acts.spread import row_influence, summed
 from halftrek.inference.draws.layer_draws import row_times
 from halftrek.inference.evidence.evidence import two_sided
 from halftrek.inference.how import How
@@ -23,7 +25,7 @@ from halftrek.inference.kept import kept
 from halftrek.inference.tables.parameter import Parameter
 from halftrek.queries import Query
 from halftrek.queries.gradients import Scale
-from halftrek.queries.observed.acting import acting_scale, acting_value
+from halftrek.queries.observed.acting import Told, acting_answer, acting_scale
 
 STEP = 1e-4
 
@@ -36,8 +38,12 @@ def acting_of(fit: Fitted) -> Acting:
 
 def value_where_acting(fit: Fitted, query: Query, theta: Floats | None = None) -> float:
     """The answer, on the scale of the columns."""
+    return _told(fit, query, theta).value
+
+
+def _told(fit: Fitted, query: Query, theta: Floats | None = None) -> Told:
     acting = acting_of(fit)
-    return acting_value(query, *acting.at(fit.graph, acting.theta if theta is None else theta))
+    return acting_answer(query, *acting.at(fit.graph, acting.theta if theta is None else theta))
 
 
 def estimate_where_acting(fit: Fitted, query: Query, value: float, how: How) -> Estimate:
@@ -47,15 +53,39 @@ def estimate_where_acting(fit: Fitted, query: Query, value: float, how: How) -> 
         refuse_interval(how)
     scale = acting_scale(query, acting.margins)
     if how.interval == "bootstrap":
-        drawn = np.array([value_where_acting(fit, query, theta) for theta in _drawn(fit, how)])
+        drawn = np.array([acting_answer(query, *one.at(fit.graph, one.theta)).value for one in _drawn(fit, how)])
         tails = [(1.0 - how.level) / 2.0, (1.0 + how.level) / 2.0]
         return _estimate(fit, value, float(drawn.std(ddof=1)), np.quantile(drawn, tails)[None], how)
-    slope = _slope(fit, query, acting)
+    slope, cuts = _slope(fit, query, acting), _told(fit, query).cuts
     with np.errstate(invalid="ignore"):
         error = (
             float(np.sqrt(slope @ np.where(slope[:, None] == 0.0, 0.0, acting.spread) @ slope)) if slope.any() else 0.0
         )
+    if cuts:
+        error = _by_rows(fit, slope, cuts)
     return _estimate(fit, value, error, ends_on(scale, np.array([value]), np.array([how.quantile * error])), how)
+
+
+def _by_rows(fit: Fitted, slope: Floats, cuts: Mapping[str, Floats]) -> float:
+    """The standard error, from what rows add, of an answer that moves with parameters and cuts of ranked columns."""
+    acting = acting_of(fit)
+    rows = all_rows(rows_needed(fit, 'interval="influence"', "fit again"))
+    w = np.ones(len(rows.values)) if rows.weights is None else rows.weights
+    used = slope != 0.0
+    each = _influence(fit)[:, used] @ slope[used]
+    for v, line in cuts.items():
+        column = rows.values[:, fit.graph.observed.index(v)]
+        each = each + acting.margins[v].cut_influence(column, line) / w.sum()
+    sampling = fit.rows is not None and fit.rows.sampling is not None
+    return float(np.sqrt(summed(each[:, None], w, rows.cluster, sampling=sampling)[0, 0]))
+
+
+@kept
+def _influence(fit: Fitted) -> Floats:
+    """What each row adds to the parameters."""
+    acting, rows = acting_of(fit), all_rows(rows_needed(fit, 'interval="influence"', "fit again"))
+    w = np.ones(len(rows.values)) if rows.weights is None else rows.weights
+    return row_influence(acting.places(fit.graph), acting.theta, rows.values, w)
 
 
 def refuse_interval(how: How) -> NoReturn:
@@ -88,13 +118,13 @@ def _slope(fit: Fitted, query: Query, acting: Acting) -> Floats:
     return found
 
 
-def _drawn(fit: Fitted, how: How) -> tuple[Floats, ...]:
+def _drawn(fit: Fitted, how: How) -> tuple[Acting, ...]:
     return _replicates(fit, how.replicates, how.random_state, how.progress)
 
 
 @kept
-def _replicates(fit: Fitted, replicates: int, random_state: int, progress: object) -> tuple[Floats, ...]:
-    """The parameters of data sets drawn like this one, from where those of all rows ended."""
+def _replicates(fit: Fitted, replicates: int, random_state: int, progress: object) -> tuple[Acting, ...]:
+    """The parameters (and ranks) of data sets drawn like this one, from where those of all rows ended."""
     acting = acting_of(fit)
     source = rows_needed(fit, 'interval="bootstrap"')
     rows, sampling = all_rows(source), source.sampling is not None
@@ -104,7 +134,7 @@ def _replicates(fit: Fitted, replicates: int, random_state: int, progress: objec
         there = times > 0.0
         one = fit_acting(fit.graph, rows.values[there], kinds, times[there], start=acting.theta, like=acting)
         if one.converged:
-            found.append(one.theta)
+            found.append(replace(one, spread=acting.spread))  # none of their own
         if callable(progress):
             progress(k + 1, replicates)
     return tuple(found)
@@ -148,7 +178,7 @@ def _numbers(fit: Fitted, theta: Floats) -> list[tuple[str, str, str, float]]:
     at = {v: i for i, v in enumerate(model.names)}
     return [
         *_lines(fit, model.T, model.W, model.mu, at),
-        *((v, "|", f"t{k + 1}", float(cut)) for v, m in margins.items() for k, cut in enumerate(m.cuts)),
+        *((v, "|", f"t{k + 1}", float(cut)) for v, m in margins.items() if m.cut for k, cut in enumerate(m.cuts)),
     ]
 
 

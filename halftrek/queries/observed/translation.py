@@ -9,14 +9,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
+from typing import Protocol
 
 import numpy as np
 
 from halftrek.bottom.arrays import Floats
 from halftrek.errors import QueryError
-from halftrek.layer import Layer, Margin
+from halftrek.layer import Margin
 from halftrek.queries.kinds.variants import Case, Change, Changes, Event, Sum, Target, Variant, single
 from halftrek.queries.written.writing import Value, number
+
+
+class Known(Protocol):
+    """What knows the margins of columns that are not their own variables, as a layer does."""
+
+    def margin(self, name: str) -> Margin | None:
+        """That of a column; None for others."""
 
 
 @dataclass
@@ -26,7 +34,7 @@ class Translation:
     The number ``moved`` is moved by ``step``, to see what the answer makes of it.
     """
 
-    layer: Layer
+    layer: Known
     moved: int = -1
     step: float = 0.0
     met: list[tuple[str, Floats]] = field(default_factory=list)
@@ -89,6 +97,11 @@ class Translation:
             return self._score(cause, margin, float(change))
         if margin.kind == "ranked":
             raise QueryError(f"{cause} is ranked: it can be held at a value, as in do({cause}=1), and not be shifted")
+        if margin.kind == "acts":
+            if isinstance(change, float | int) and change in margin.values:
+                return change
+            known = ", ".join(map(number, margin.values.tolist()))
+            raise QueryError(f"{cause} acts as a category and can be held at one of its values: {known}")
         raise QueryError(
             f"{cause} is a cut of a continuous variable, and a category does not say where that is held; ask for "
             f"{cause} ~> y, the effect of one standard deviation behind it, or say kinds={{{cause!r}: 'acts'}} if "

@@ -74,10 +74,14 @@ def without_given(chosen: Graph, kinds: Mapping[str, ColumnKind]) -> dict[str, C
 
 
 def fit_where_acting(
-    chosen: Graph, read: Moments | Patterns, rows: RowReader | None, kinds: Mapping[str, ColumnKind]
+    chosen: Graph,
+    read: Moments | Patterns,
+    rows: RowReader | None,
+    kinds: Mapping[str, ColumnKind],
+    levels: Categories = (),
 ) -> Fitted:
     """The fit of a model in which categories act."""
-    from halftrek.data.layers import all_rows
+    from halftrek.data.layers import all_rows, labels_of
     from halftrek.estimation.acts.fit import fit_acting
 
     rows = read_twice(rows)
@@ -90,7 +94,8 @@ def fit_where_acting(
             raise _say_what_acts(v, chosen.children(v)[0], 0)
     moments, rows = read.select(chosen.observed), rows.select(chosen.observed)
     block = all_rows(rows)
-    found = fit_acting(chosen, block.values, kinds, block.weights, block.cluster, sampling=rows.sampling is not None)
+    sampling, texts = rows.sampling is not None, labels_of(levels)
+    found = fit_acting(chosen, block.values, kinds, block.weights, block.cluster, texts, sampling=sampling)
     code: Code = "converged" if found.converged else "not converged"
     status = Status(code, (note("at the maximum" if found.converged else "steps ran out, acting"),))
     model, _ = found.at(chosen, found.theta)

@@ -1,0 +1,124 @@
+"""How the parameters vary over samples: what each row adds to them, and the sandwich of that.
+
+A row adds ``bend^-1 s`` with its own score s. Where columns are ranked it also moves the scores of all other rows, by
+the share that it has in their ranks: ``z = Phi^-1 F(x)`` moves by ``(1{x_i <= x} - F(x)) / phi(z)``, and scores with z.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halftrek.bottom.arrays import Codes, Floats
+from halftrek.estimation.acts.likelihood import own_places, scores
+from halftrek.estimation.acts.places import District, Places, in_units
+from halftrek.layer import Margin
+from halftrek.layer.bivariate import phi
+
+FINE = 1e-4
+SINGULAR = 1e-7
+KNOWN = 2  # members of a district in categories up to which second derivatives cost little
+
+
+def bend_of(places: Places, district: District, theta: Floats, rows: Floats, weights: Floats) -> Floats:
+    """Minus the second derivatives of the log-likelihood, by differences of its slope.
+
+    They are taken to both sides; to one where boxes are large and cost much.
+    """
+    at = own_places(district)
+
+    def slope(place: int, step: float) -> Floats:
+        moved = theta.copy()
+        moved[place] += step
+        each = scores(places, district, moved, rows, at)
+        return np.full(len(at), np.nan) if each is None else np.asarray(each.T @ weights)
+
+    if len(district.cut) <= KNOWN:
+        found = np.array([(slope(k, -FINE) - slope(k, FINE)) / (2.0 * FINE) for k in at])
+    else:
+        here = slope(0, 0.0)
+        found = np.array([(here - slope(k, FINE)) / FINE for k in at])
+    found = found.reshape(len(at), len(at))
+    return np.asarray((found + found.T) / 2.0)
+
+
+def spread_of(
+    places: Places, theta: Floats, values: Floats, weights: Floats, cluster: Codes | None, *, sampling: bool
+) -> Floats:
+    """The sandwich; nan where the rows do not determine the parameters.
+
+    Districts have parameters that vary by themselves, unless ranks or clusters make them vary together.
+    """
+    each = row_influence(places, theta, values, weights)
+    together = summed(each, weights, cluster, sampling=sampling)
+    if cluster is not None or any(not m.cut for m in places.margins.values()):
+        return together
+    found = np.zeros_like(together)
+    for district in places.districts:
+        grid = np.ix_(own_places(district), own_places(district))
+        found[grid] = together[grid]
+    return found
+
+
+def summed(each: Floats, weights: Floats, cluster: Codes | None, *, sampling: bool) -> Floats:
+    """The covariance of what rows with these weights add up to; a column for each number that they add to."""
+    if cluster is None:
+        return np.asarray(each.T @ (each * (weights**2 if sampling else weights)[:, None]))
+    sums = np.zeros((int(cluster.max()) + 1, each.shape[1]))
+    np.add.at(sums, cluster, each * weights[:, None])
+    count = len(np.unique(cluster))
+    return np.asarray(sums.T @ sums * (count / (count - 1.0) if count > 1 else np.nan))
+
+
+def row_influence(places: Places, theta: Floats, values: Floats, weights: Floats) -> Floats:
+    """What each row, times its weight, adds to the parameters; nan for those that the rows do not determine."""
+    rows = in_units(places.names, values, places.margins, places.centre, places.scale)
+    found = np.zeros((len(rows), places.size))
+    for district in places.districts:
+        at = own_places(district)
+        bend, each = bend_of(places, district, theta, rows, weights), scores(places, district, theta, rows, at)
+        if each is None or not np.isfinite(bend).all():
+            found[:, at] = np.nan
+            continue
+        scale = np.sqrt(np.maximum(np.abs(np.diag(bend)), 1e-300))
+        steep = np.linalg.eigvalsh(bend / np.outer(scale, scale))
+        if len(at) and steep[0] < SINGULAR * steep[-1]:
+            found[:, at] = np.nan
+            continue
+        each = each + _by_ranks(places, district, theta, rows, values, weights)
+        found[:, at] = each @ np.linalg.inv(bend)
+    return found
+
+
+def _by_ranks(
+    places: Places, district: District, theta: Floats, rows: Floats, values: Floats, weights: Floats
+) -> Floats:
+    """What each row adds to the sum of all scores because it has a share in the ranks of others."""
+    at = own_places(district)
+    found = np.zeros((len(rows), len(at)))
+    used = {*district.members, *(u for u, *_ in district.slopes)}
+    for k in sorted(used):
+        margin = places.margins.get(places.names[k])
+        if margin is None or margin.cut:
+            continue
+        sides = []
+        for step in (FINE, -FINE):
+            moved = rows.copy()
+            moved[:, k] += step
+            each = scores(places, district, theta, moved, at)
+            assert each is not None  # parameters that make a model do so for all rows
+            sides.append(each)
+        found += _shared(margin, values[:, k], (sides[0] - sides[1]) / (2.0 * FINE), weights)
+    return found
+
+
+def _shared(margin: Margin, column: Floats, slopes: Floats, weights: Floats) -> Floats:
+    """By row: the sum over all rows of what it makes of their scores, whose slopes in z are given."""
+    from scipy.special import ndtri
+
+    codes = margin.codes(column)
+    middle = np.concatenate([[0.0], margin.below]) + 0.5 * margin.shares  # ranks count half of their ties
+    moves = np.zeros((len(margin.values), slopes.shape[1]))
+    np.add.at(moves, codes, slopes * weights[:, None])
+    moves /= (weights.sum() * margin.sd * phi(ndtri(middle)))[:, None]
+    above = np.cumsum(moves[::-1], axis=0)[::-1]  # this value and all after it
+    return np.asarray((above - 0.5 * moves)[codes] - middle @ moves)
