@@ -384,16 +384,6 @@ def test_rows_in_clusters_get_intervals_that_count_them() -> None:
     assert float(table.se[(table.lhs == "y") & (table.op == "~")].iloc[0]) == pytest.approx(usual.se)
 
 
-@pytest.mark.parametrize("options", [{}, {"cluster": "clinic"}, {"sampling_weights": "clinic"}])
-def test_rows_without_any_value_are_as_if_they_were_not_there(options: dict[str, Any]) -> None:
-    rows = clustered_rows().assign(clinic=lambda t: t["clinic"] + 1)
-    empty = pd.DataFrame({"x": np.nan, "y": np.nan, "clinic": [41, 42, 42]})
-    found, alone = (ht.fit("x -> y", table, **options) for table in (pd.concat([rows, empty]), rows))
-    for drawn in ({"interval": "robust"}, {"interval": "bootstrap", "replicates": 20, "random_state": 1}):
-        some, same = (fit.effect("x", "y", **drawn) for fit in (found, alone))
-        assert some.se == pytest.approx(same.se, rel=1e-9)
-
-
 def test_few_rows_are_said_to_be_few() -> None:
     rows = clustered_rows()[["x", "y"]]
     few = ht.fit("x -> y", rows[:12])

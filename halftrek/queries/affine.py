@@ -96,7 +96,7 @@ class ChangedWorld:
         """The variables for some errors, with all constants multiplied; again a column for each sum."""
         right = self.gain[:, None] * errors + outer(self.fixed, constant)
         for j, sd in self.draws.items():
-            right[..., j, :] += sd * fresh[self.number, j]
+            right[..., j, :] += sd * fresh.get((self.number, j), 0.0)
         for j, other, i in self.others:
             right[..., j, :] += other.solution(errors, constant, fresh)[..., i, :]
         return np.asarray(self.B.swapaxes(-1, -2) @ right)

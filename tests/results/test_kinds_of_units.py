@@ -114,9 +114,11 @@ def test_a_ranked_outcome_that_was_seen_is_moved_along_its_ranks() -> None:
 def test_a_ranked_outcome_is_moved_however_many_columns_in_categories_were_seen() -> None:
     """What was seen of others says nothing more of an outcome that was seen itself."""
     fit, rows = five_points(500), scale(500).iloc[:4]
-    asked = [fit.counterfactual(rows[list(seen)], do={"x": 0.3}, outcome="w")["w"] for seen in ("xw", "xmw", "xmyw")]
-    np.testing.assert_allclose(asked[0], np.asarray(asked[1]), rtol=1e-9)
-    np.testing.assert_allclose(asked[0], np.asarray(asked[2]), rtol=1e-9)
+    first, *more = [
+        fit.counterfactual(rows[list(seen)], do={"x": 0.3}, outcome="w")["w"] for seen in ("xw", "xmw", "xmyw")
+    ]
+    np.testing.assert_allclose(first, np.asarray(more[0]), rtol=1e-9)
+    np.testing.assert_allclose(first, np.asarray(more[1]), rtol=1e-9)
 
 
 def test_texts_and_one_unit() -> None:

@@ -206,6 +206,7 @@ def test_clusters_of_equal_rows_tell_as_much_as_one_of_each() -> None:
 def test_errors_follow_the_units_of_columns() -> None:
     rows = instrument(300, 7)
     single, grown = (ht.fit(INSTRUMENT, t, kinds={"d": "acts"}) for t in (rows, rows.assign(y=1e4 * rows["y"])))
+    assert len(single.params()) > 0
     for line, other in zip(single.params().itertuples(), grown.params().itertuples(), strict=True):
         unit = 1e4 ** ((line.lhs == "y") + (line.op == "~~" and line.rhs == "y"))
         assert other.se == pytest.approx(unit * line.se, rel=1e-3)

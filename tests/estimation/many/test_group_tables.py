@@ -309,3 +309,17 @@ def test_many_groups_make_no_fit_each(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(fits.params()) == 600 * 13
     assert len(fits.measures()) == 600
     assert len(made) <= LOOKS + 1
+
+
+def test_a_column_that_is_too_large_in_some_group_is_named() -> None:
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["x", "m", "y"])
+    rows.loc[5, "y"] = 1e200
+    with pytest.raises(DataError, match="the values of 'y' are too large to be squared"):
+        ht.fit("x -> m -> y", rows.assign(segment=np.repeat(list("abc"), 20)), by="segment")
+
+
+def test_a_single_coefficient_is_tested_once() -> None:
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(90, 2)), columns=["x", "y"])
+    fits = grouped(ht.fit("x -> y", rows.assign(segment=np.repeat(list("abc"), 30)), by="segment"))
+    found = fits.invariance(calibrate=False)
+    assert found["hypothesis"].tolist() == ["everything equal", "all coefficients equal"]
