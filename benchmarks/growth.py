@@ -1,7 +1,7 @@
 """How does the cost of each public operation grow, and where does it pass five seconds?
 
-``python -m benchmarks.growth --write`` walks all operations in one run and writes ``docs/benchmarks/growth.md``. Each is
-walked over sizes in a process of its own, on one thread, until it takes longer than the limit; seconds are of the
+``python -m benchmarks.growth --write`` walks all operations in one run and writes ``docs/benchmarks/growth.md``. Each
+is walked over sizes in a process of its own, on one thread, until it takes longer than the limit; seconds are of the
 processor. ``--only "fit.effects()"`` keeps to operations with that word in their names, ``--sizes 2`` to the two
 smallest sizes.
 """
