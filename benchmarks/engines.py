@@ -44,6 +44,9 @@ How to read it:
   before.
 - **DuckDB** keeps what it has read of its own tables, whoever asks, up to its `memory_limit`: the bare scan needs as
   much memory as the sums do. With a limit of 200 megabytes it keeps to that, and the sums need some batches more.
+  Nothing is spilled: a limit makes its scan quicker, 0.6 for 0.8 s of 1e6 x 100. Of the 1.5 s of the sums under a limit
+  0.9 are DuckDB's own, for the scan and for handing over batches that nobody looks at; one plain `X'X` of these numbers
+  takes 0.4. So 2.2 times the scan is the least that can be had there, and 2.5 is what it is.
 - **Parquet of 50 columns and more** is unpacked one row group at a time, one column after the other; memory holds two
   groups at most. Groups of more than 32 million numbers are read in pieces, for which a page of each column is open.
 - **Files of fewer columns** are read by DuckDB, which hands over batches of at most 65,536 rows; memory does not grow

@@ -1,17 +1,23 @@
 """How does the cost of each public operation grow, and where does it pass five seconds?
 
-Writes ``docs/benchmarks/growth.md``. Each operation is walked over sizes until it takes longer than the limit. Seconds
-are of the processor, on one thread: ``OPENBLAS_NUM_THREADS=1 python -m benchmarks.growth``; one operation alone is
-printed with ``--only "fit.effects()"``.
+``python -m benchmarks.growth --write`` walks all operations in one run and writes ``docs/benchmarks/growth.md``. Each
+is walked over sizes in a process of its own, on one thread, until it takes longer than the limit; seconds are of the
+processor. ``--only "fit.effects()"`` keeps to operations with that word in their names, ``--sizes 2`` to the two
+smallest sizes.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +30,7 @@ from halftrek.simulation import random_model
 
 OUT = Path(__file__).parent.parent / "docs" / "benchmarks" / "growth.md"
 LIMIT = 5.0  # seconds
+PATIENCE = 300.0  # seconds of the clock for all sizes of an operation
 SHORT = 0.02  # seconds below which growth is not told from overhead
 VARIABLES = (25, 50, 100, 200, 300)
 ROWS = (10_000, 100_000, 1_000_000)
@@ -33,17 +40,18 @@ CHILDREN = (50, 100, 200, 300, 600)
 PAGE = """# How cost grows
 
 Every operation of the public interface over sizes, in seconds of the processor, on one thread. `python -m
-benchmarks.growth` makes this page again.
+benchmarks.growth --write` has made this page in one run, each operation in a process of its own, and makes it again.
 
 How to read it: *exponent* is the slope of the logarithm of the time over that of the size, between the last two sizes
 (1: linear, 2: with the square); a dash where all is too short to tell. *above 5 s* is the first size that takes
-longer; "no" if none does. An operation is not walked beyond that size. Graphs have one or two parents a variable (1.5
-on average) among the twenty before it, so that most variables cause most that come later, and 0.3 arcs a variable;
-tables of them have 1,000 rows. Tables by rows have five variables.
+longer; "no" if none does. An operation is not walked beyond that size, nor for longer than five minutes: a size with
+"stopped" had not ended by then. Graphs have one or two parents a variable (1.5 on average) among the twenty before it,
+so that most variables cause most that come later, and 0.3 arcs a variable; tables of them have 1,000 rows. Tables by
+rows have five variables.
 
 What lies above the limit shows a bar after a second and can be stopped: all effects of 300 variables (43,000 of them),
-a report, a hundred thousand groups. Verdicts are remembered: what comes later in the table on the same graph does not
-decide them again. Residuals of some hundred variables have no z, which is why 300 take less time than 200.
+a report, a hundred thousand groups. Residuals of some hundred variables have no z, which is why 300 take less time
+than 200.
 """
 
 
@@ -64,6 +72,7 @@ class Walk:
     name: str
     sizes: tuple[int, ...]
     seconds: tuple[float, ...]
+    stopped: int | None = None  # the size at which patience ended
 
     @property
     def exponent(self) -> float | None:
@@ -75,7 +84,7 @@ class Walk:
     @property
     def first_above(self) -> int | None:
         """The first size that takes longer than the limit."""
-        return next((size for size, t in zip(self.sizes, self.seconds, strict=True) if t > LIMIT), None)
+        return next((size for size, t in zip(self.sizes, self.seconds, strict=True) if t > LIMIT), self.stopped)
 
 
 def graph_of(size: int, *, children: int = 20) -> Graph:
@@ -257,24 +266,39 @@ OPERATIONS = (
 )
 
 
-def walk(operation: Operation) -> Walk:
-    """The operation at each size, until it takes too long."""
-    sizes: list[int] = []
-    seconds: list[float] = []
-    for size in operation.sizes:
+def walk(operation: Operation, count: int) -> None:
+    """The operation at each of its first sizes, until it takes too long; prints a line of JSON for each."""
+    ht.fit(SMALL, _small_table(100)).effects()  # imports are not what is measured
+    for size in operation.sizes[:count]:
         given = operation.prepare(size)
+        print(json.dumps([size, None]), flush=True)
         begun = time.process_time()
         operation.run(given)
-        sizes.append(size)
-        seconds.append(time.process_time() - begun)
-        if seconds[-1] > LIMIT:
-            break
-    return Walk(operation.name, tuple(sizes), tuple(seconds))
+        seconds = time.process_time() - begun
+        print(json.dumps([size, seconds]), flush=True)
+        if seconds > LIMIT:
+            return
+
+
+def walked(operation: Operation, count: int) -> Walk:
+    """The same in a process of its own with one thread, which is stopped if it takes very long."""
+    words = [sys.executable, "-m", "benchmarks.growth", "--walk", operation.name, "--sizes", str(count)]
+    limits = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    with tempfile.TemporaryFile("w+") as out:
+        with suppress(subprocess.TimeoutExpired):  # what it has printed by then is what is known
+            subprocess.run(words, env={**os.environ, **limits}, stdout=out, check=True, timeout=PATIENCE)
+        out.seek(0)
+        lines = [json.loads(one) for one in out.read().splitlines() if one.startswith("[")]
+    found = {size: seconds for size, seconds in lines if seconds is not None}
+    stopped = lines[-1][0] if lines and lines[-1][1] is None else None
+    return Walk(operation.name, tuple(found), tuple(found.values()), stopped)
 
 
 def line(one: Walk) -> str:
     """A line of the table."""
     shown = ", ".join(f"{size:,}: {t:.2f}" for size, t in zip(one.sizes, one.seconds, strict=True))
+    if one.stopped is not None:
+        shown += f"{', ' if shown else ''}{one.stopped:,}: stopped"
     exponent = "–" if one.exponent is None else f"{one.exponent:.1f}"
     above = "no" if one.first_above is None else f"{one.first_above:,}"
     return f"| `{one.name}` | {shown} | {exponent} | {above} |"
@@ -289,15 +313,20 @@ def page_of(walks: Sequence[Walk]) -> str:
 def main() -> None:
     """Walk all operations, or one."""
     asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--only", help="the name of an operation")
-    only = asked.parse_args().only
+    asked.add_argument("--only", default="", help="a word in the names of operations")
+    asked.add_argument("--sizes", type=int, default=99, help="how many sizes of each, the smallest first")
+    asked.add_argument("--write", action="store_true", help="write the page")
+    asked.add_argument("--walk", help=argparse.SUPPRESS)
+    given = asked.parse_args()
+    if given.walk:
+        walk(next(one for one in OPERATIONS if one.name == given.walk), given.sizes)
+        return
     walks = []
-    ht.fit(SMALL, _small_table(100)).effects()  # imports are not what is measured
     for operation in OPERATIONS:
-        if only in (None, operation.name):
-            walks.append(walk(operation))
+        if given.only in operation.name:
+            walks.append(walked(operation, given.sizes))
             print(line(walks[-1]), flush=True)
-    if only is None:
+    if given.write:
         OUT.write_text(page_of(walks), encoding="utf-8")
 
 

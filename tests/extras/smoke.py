@@ -25,7 +25,7 @@ BRINGS = {
     "core": set[str](),
     "plot": {"pictures"},
     "sql": {"files"},
-    "databases": {"files", "databases"},
+    "databases": {"files", "databases", "colours"},  # rich comes with ibis
     "report": {"pictures", "colours", "reports"},
     "web": {"files", "pictures", "colours", "reports", "page"},
     "all": {"files", "databases", "pictures", "colours", "reports", "page"},
