@@ -84,6 +84,20 @@ def test_an_equation_of_correlations_leaves_every_effect() -> None:
     assert result.proved
 
 
+def test_a_square_that_is_at_most_nothing_is_an_equation() -> None:
+    """w has all its correlation with the error of m from x, so that of x can be no larger only if it is nothing."""
+    graph = ht.graph("x -> m; x -> y; x -> w; m -> y; x <-> m; x <-> y; m <-> y")
+    sigma = np.eye(4)
+    sigma[:3, :3] = SIGMA
+    sigma[3, :3] = sigma[:3, 3] = 0.5 * SIGMA[0]
+    sigma[3, 3] = 1.0
+    assume, names = ["abs(corr(x, error(m))) <= abs(corr(w, error(m)))"], ["x", "m", "y", "w"]
+    known = identified_set(graph, sigma, None, "x -> m", assume, names=names)
+    np.testing.assert_allclose(known.pieces, [(0.4, 0.4)])
+    result = identified_set(graph, sigma, None, "m <-> y", assume, names=names)
+    assert (result.kind, result.proved) == ("whole line", True)
+
+
 def test_a_place_at_a_pole_is_no_model() -> None:
     """In the middle of what the correlation leaves, the other weight does not move the effect of x on y."""
     graph = ht.graph("x -> m; x -> y; m -> y; m <-> y")
