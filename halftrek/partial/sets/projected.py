@@ -262,7 +262,8 @@ class Projection:
             return False
         for claims, compiled, u in zip((self.claims, self.written), self._compiled, (here, there), strict=True):
             own = u[self.coordinates]
-            if not np.abs(own).max() < _FARTHEST or not bool(compiled.holds(own, SLACK)):
+            far = not self.strict and not np.abs(own).max() < _FARTHEST
+            if far or not np.isfinite(own).all() or not bool(compiled.holds(own, SLACK)):
                 return False
             poles = [atom.pole for claim in claims for atom in atoms_of(claim.formula) if atom.pole is not None]
             if any(_nothing(Compiled.of(pole, self.coordinates), own) for pole in poles):
