@@ -7,6 +7,8 @@ import numpy as np
 from halftrek.errors import HalftrekError
 from halftrek.graphs import Graph
 from halftrek.partial.assumptions import read_assumptions, relaxed
+from halftrek.queries import check_query
+from halftrek.syntax import parse_question
 from tests.partial.graphs import Setting, assumption_texts, random_covariance
 
 TRIES = 1000
@@ -21,9 +23,10 @@ def mixed_setting(seed: int, free: int) -> Setting:
         question = str(rng.choice(_questions(graph, rng)))
         try:
             assumed = read_assumptions(chosen, graph)
-        except HalftrekError:  # contradictory, or about no cause
+            wide = relaxed(graph, assumed)
+            check_query(parse_question(question), wide)
+        except HalftrekError:  # contradictory, about no cause, or a question that makes no sense
             continue
-        wide = relaxed(graph, assumed)
         p = len(wide.observed)
         if len(wide.directed) + len(wide.bidirected) - p * (p - 1) // 2 == free:
             return Setting(graph, assumed, wide, question, random_covariance(wide, rng))
@@ -68,6 +71,7 @@ def _questions(graph: Graph, rng: np.random.Generator) -> list[str]:
     u, v = graph.directed[int(rng.integers(len(graph.directed)))]
     i, j = sorted(rng.choice(len(graph.observed), 2, replace=False))
     a, b = graph.observed[i], graph.observed[j]
+    first, second = graph.directed[-1]
     return [
         f"{u} ~> {v}",
         f"std({u} -> {v})",
@@ -80,6 +84,6 @@ def _questions(graph: Graph, rng: np.random.Generator) -> list[str]:
         f"P({v}_{{{u}=0}} < 1 | {v}=1)",
         f"{a} <-> {b}",
         f"({u} -> {v}) * 2 + 1",
-        f"({u} ~> {v}) / ({a} ~> {b})",
+        f"({u} ~> {v}) / ({first} ~> {second})",
         f"E[{v} | do({u} += 1)]",
     ]

@@ -91,12 +91,18 @@ def claims_of(assumptions: Sequence[Assumption], graph: Graph, tower: Tower) -> 
     return None if noise is None else [*found, *noise]
 
 
-def _at_most(value: Rational) -> Atom:
-    """``value <= 0``."""
-    return Atom(value.sign, None if value.bottom.is_constant() else value.bottom)
+def _at_most(value: Rational) -> Formula:
+    """``value <= 0``; of a square, that it is nothing: an equation."""
+    polynomial, pole = value.sign, None if value.bottom.is_constant() else value.bottom
+    if not polynomial.is_constant():
+        constant, factors = polynomial.factor_squarefree()
+        if constant > 0 and all(power % 2 == 0 for _, power in factors):
+            root = reduce(lambda a, b: a * b, (factor for factor, _ in factors))
+            return All((Atom(root, pole), Atom(-root, pole)))
+    return Atom(polynomial, pole)
 
 
-def _below(less: Rational, more: Rational, size: Rational | None = None) -> Atom:
+def _below(less: Rational, more: Rational, size: Rational | None = None) -> Formula:
     """``less <= more``; where neither moves, numbers that differ by rounding alone are equal.
 
     Data and limits are floats: an answer that is known to be 0.6 obeys "at most 0.6", whatever the last bit says.
@@ -184,13 +190,13 @@ def _correlation_within(quantity: Correlation, low: float, high: float, tower: T
 
     square, zero = top * top, tower.ring.zero
 
-    def inside(limit: float) -> Atom:
+    def inside(limit: float) -> Formula:
         return _below(square, bottom.times(exact(limit) * exact(limit)), bottom)
 
-    def outside(limit: float) -> Atom:
+    def outside(limit: float) -> Formula:
         return _below(bottom.times(exact(limit) * exact(limit)), square, bottom)
 
-    def signed_by(sign: int) -> Atom:
+    def signed_by(sign: int) -> Formula:
         """The correlation is not of this sign; one that does not move and is next to nothing has none."""
         nothing = not square.coordinates and not bottom.coordinates
         if nothing and _constant(square) <= _constant(bottom) * _ROUNDING * _ROUNDING:

@@ -22,6 +22,7 @@ from halftrek.queries.gradients import gradients_of
 
 _LOOKED_AT = 300  # models whose answers are computed; an integral each
 _STARTS = 3  # of them, from which programs begin
+_DIGITS = 1e-10  # integrals have no more
 _FAR = 1e3  # units, up to which answers have digits: error variances grow as squares, and take them from all else
 _DISTANCES = np.array([50.0, 100.0, 200.0, 400.0])  # from which limits are told
 _THIRD = np.array([-1.0, 14.0, -56.0, 64.0]) / 21.0  # the limit without what falls as 1 / distance, its square, cube
@@ -69,7 +70,7 @@ def searched(query: Query, fibre: Fibre, units: Floats, claims: Sequence[Claim])
     low, high = box_of(claims, coordinates)
     held = CompiledClaims([claim.formula for claim in claims], coordinates)
     form = ModelForm(query, fibre, units)
-    problem = Problem(form, held, low, high, reach=_FAR)  # type: ignore[arg-type]
+    problem = Problem(form, held, low, high, reach=_FAR, digits=_DIGITS)  # type: ignore[arg-type]
     points = feasible_points(problem, np.random.default_rng(7))
     points = points[np.abs(points).max(axis=1, initial=0.0) <= _FAR][:_LOOKED_AT]
     if not len(points):

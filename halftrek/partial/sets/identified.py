@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from halftrek.bottom.arrays import Floats
 from halftrek.bottom.progress import Advance, silent
-from halftrek.errors import QueryError
+from halftrek.errors import HalftrekError, QueryError
 from halftrek.graphs import Graph
-from halftrek.models import CGLSCM
+from halftrek.models import CGLSCM, Gaussian
 from halftrek.partial.assumptions import Assumption, State, Weight, Within, conditions_of, read_assumptions, relaxed
 from halftrek.partial.assumptions.kinds import AbsoluteSum, Norm
 from halftrek.partial.exact.compiled import Compiled
@@ -28,10 +28,11 @@ from halftrek.partial.sets.projected import Projection
 from halftrek.partial.sets.space import Space
 from halftrek.partial.sets.through import through_of, through_pieces
 from halftrek.partial.sets.value import Certificate, End, IdentifiedSet
-from halftrek.queries import Distribution, Probability, Query, check_query
+from halftrek.queries import Distribution, Probability, Query, check_query, evaluate
 from halftrek.syntax import parse_question
 
 _TRY = 0.29  # where coordinates stand that matter for nothing
+_SHOWN = 1e-4  # by which a model's answer may miss the end that it is to show
 _BROKEN = 1e-6  # by which an assumption may be missed
 _ZERO = 1e-12  # share of its terms, below which a divisor is taken for zero
 _NO_RATIO = "Models in which {} is zero have no answer; what answers come near to there counts."
@@ -222,7 +223,18 @@ class _Task:
         if not isfinite(end.value):
             return End(end.value, False)
         model, exactly = self._model(end)
+        if model is not None and not self._shows(model, end.value):  # so far out that its digits are lost
+            model, exactly = None, False
         return End(self._in_range(end.value), end.attained and exactly, tuple(map(str, end.binding)), model)
+
+    def _shows(self, model: CGLSCM, value: float) -> bool:
+        """True if the answer of a model is the value of an end, or near it."""
+        try:
+            found = evaluate(self.query, model)
+        except (HalftrekError, np.linalg.LinAlgError):
+            return False
+        answer = float(found.mean[0]) if isinstance(found, Gaussian) else float(found)
+        return abs(answer - value) <= _SHOWN * max(1.0, abs(value))
 
     def _model(self, end: Reached) -> tuple[CGLSCM | None, bool]:
         """The model at an end; a little beside it where it is at a pole of some other weight."""

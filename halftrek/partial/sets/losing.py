@@ -54,6 +54,12 @@ def decided(formula: Formula) -> Formula | bool:
     return type(formula)(left) if left else not settles
 
 
+def opposite(one: fmpq_mpoly, other: fmpq_mpoly) -> bool:
+    """True if one is the other times a negative number."""
+    first, second = one.leading_coefficient(), other.leading_coefficient()
+    return bool((first > 0) != (second > 0) and (one * second - other * first).is_zero())
+
+
 def equations_in(formula: Formula) -> tuple[list[fmpq_mpoly], list[fmpq_mpoly]]:
     """Polynomials that have to be at most zero and at least zero at once, not as alternatives; and all polynomials."""
     if isinstance(formula, Atom):
@@ -62,7 +68,7 @@ def equations_in(formula: Formula) -> tuple[list[fmpq_mpoly], list[fmpq_mpoly]]:
     found = [polynomial for own, _ in parts for polynomial in own]
     if not isinstance(formula, Some):
         pairs = ((one, other) for a, b in combinations(parts, 2) for one in a[1] for other in b[1])
-        found += [one for one, other in pairs if (one + other).is_zero()]
+        found += [one for one, other in pairs if opposite(one, other)]
     return found, [polynomial for _, all_own in parts for polynomial in all_own]
 
 

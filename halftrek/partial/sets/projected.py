@@ -30,6 +30,7 @@ from halftrek.partial.sets.losing import (
     equations_in,
     irreducible,
     of_first_degree,
+    opposite,
     solved_for_answer,
     with_quotient,
 )
@@ -108,10 +109,9 @@ class Projection:
     def _equation(self) -> list[fmpq_mpoly]:
         """The factors of a polynomial that claims hold at zero, if the coordinate that goes first is in all of them."""
         for claim in self.claims:
-            parts = claim.formula.parts if isinstance(claim.formula, All) else ()
-            atoms = [part for part in parts if isinstance(part, Atom)]
+            atoms = [a for a in _together(claim.formula) if not a.polynomial.is_zero()]
             for one, other in combinations(atoms, 2):
-                if (one.polynomial + other.polynomial).is_zero() and not one.polynomial.is_zero():
+                if opposite(one.polynomial, other.polynomial):
                     poles = [] if one.pole is None else irreducible([one.pole])
                     found = [factor for factor in irreducible([one.polynomial]) if factor not in poles]
                     if found and all(self.others[-1] in coordinates_in(factor) for factor in found):
@@ -154,8 +154,6 @@ class Projection:
                 found.append((left, right))
             elif self._alone and left is not None and (not found or found[-1][1] != left) and self._touching(left):
                 found.append((left, left))
-        if not found and not self._alone and not self.strict:
-            found = [(cut, cut) for cut in self._cuts if self._touching(cut)]
         return found
 
     @cached_property
@@ -264,7 +262,8 @@ class Projection:
             return False
         for claims, compiled, u in zip((self.claims, self.written), self._compiled, (here, there), strict=True):
             own = u[self.coordinates]
-            if not np.abs(own).max() < _FARTHEST or not bool(compiled.holds(own, SLACK)):
+            far = not self.strict and not np.abs(own).max() < _FARTHEST
+            if far or not np.isfinite(own).all() or not bool(compiled.holds(own, SLACK)):
                 return False
             poles = [atom.pole for claim in claims for atom in atoms_of(claim.formula) if atom.pole is not None]
             if any(_nothing(Compiled.of(pole, self.coordinates), own) for pole in poles):
@@ -319,6 +318,13 @@ class Projection:
         """Where the answer is between two numbers and the claims hold."""
         found = place_on_line([self._limits(), within(self.form, low, high)], Line.axis(self.count, self.own))
         return None if found is None else self._model(found)
+
+
+def _together(formula: Formula) -> list[Atom]:
+    """Signs that all have to be so, not as alternatives."""
+    if isinstance(formula, Atom):
+        return [formula]
+    return [atom for part in formula.parts for atom in _together(part)] if isinstance(formula, All) else []
 
 
 def _holds_exactly(formula: Formula, place: Place) -> bool:

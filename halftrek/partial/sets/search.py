@@ -34,6 +34,7 @@ class Problem:
     columns: tuple[int, ...] = ()  # of each coordinate, the column it is of
     sound: Callable[[Floats], bool] = anywhere  # is there a model at a point? At poles signs say nothing
     reach: float = np.inf  # of a coordinate, beyond which programs do not go
+    digits: float = 1e-15  # by which the answer changes where programs stop
 
     @property
     def dimension(self) -> int:
@@ -140,7 +141,7 @@ def _program(problem: Problem, start: Floats, objective: object) -> Floats:
             method="SLSQP",
             bounds=Bounds(np.maximum(problem.low, -problem.reach), np.minimum(problem.high, problem.reach)),
             constraints=constraints,
-            options={"maxiter": 60, "ftol": 1e-15},
+            options={"maxiter": 60, "ftol": problem.digits},
         )
     x = np.clip(np.asarray(found.x, dtype=float), problem.low, problem.high)
     return x if np.isfinite(x).all() else start
