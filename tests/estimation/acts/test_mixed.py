@@ -265,6 +265,7 @@ def test_three_categories_that_act_share_a_hidden_cause() -> None:
     assert fit.converged
     for question, truth in {"first -> ill": 1.0, "second -> ill": -0.5, "first -> second": 0.8}.items():
         answer = fit.query(question)
+        assert isinstance(answer.se, float)
         assert answer.value == pytest.approx(truth, abs=3.5 * answer.se), question
 
 
