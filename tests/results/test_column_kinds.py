@@ -320,8 +320,8 @@ def test_what_is_not_known_is_refused_by_name(name: str) -> None:
 
 def test_other_ways_to_what_is_not_known_are_refused_too() -> None:
     fit = ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS)
-    with pytest.raises(InputError, match=r"bounds of P\(y > 0 \| do\(x=1\)\) are not known"):
-        fit.query("P(y > 0 | do(x=1))", bounds=True)
+    with pytest.raises(InputError, match=r"bounds of std\(x ~> y\) are not known"):
+        fit.query("std(x ~> y)", bounds=True)
     with pytest.raises(InputError, match="likelihoods are not comparable"):
         ht.compare({"one": fit, "other": fit})
     with pytest.raises(InputError, match=r"what P\(y > 0 \| do\(x=1\)\) rests on is not known"):
