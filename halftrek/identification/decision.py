@@ -157,13 +157,11 @@ def _decide_composite(study: Study, query: Composite, *, scope: Scope, budget: f
     if verdict is None and study.locally_identified(query):
         verdict = by_terms(study.graph, query, part)
         if verdict is None:
-            region = study.part(study.region(query))
-            verdict = _decide_by_counting(study, region, query, budget=budget, witness=witness)
+            verdict = _decide_by_counting(study, study.part(study.region(query)), query, budget=budget, witness=witness)
     elif verdict is None and (is_rational(query) or isinstance(query, Distribution) or truly_moves(study, query)):
         verdict = _not_identified(study, query, budget, witness)
     elif verdict is None and (ranges := in_ranges(query)) != query:
-        found = _decide_composite(study, ranges, scope=scope, budget=budget, witness=witness)
-        verdict = replace(found, query=query)
+        verdict = replace(_decide_composite(study, ranges, scope=scope, budget=budget, witness=witness), query=query)
     elif verdict is None:
         reason = "It is made of numbers that are not identified; whether they cancel was not found out."
         verdict = Verdict(query, study.graph, "undecided", "jacobian", "linear", reasons=(reason,))

@@ -38,7 +38,6 @@ from halftrek.queries import (
     variables_of,
 )
 from halftrek.queries.gradients import linearize
-from halftrek.queries.observed.values import behind_question
 from halftrek.results.answers import Answer, Refusal, Several
 from halftrek.results.given.inputs import read_question
 from halftrek.results.given.reading import asked_of
@@ -127,8 +126,7 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
     plain = fitted.moments.layer is None and fitted.acting is None and not fitted.graph.hidden
     if verdict.status == "finite" and fitted.acting is None and len(fitted.graph) <= SEARCHED:
         data = fitted.moments
-        behind = query if data.layer is None else behind_question(query, data.layer)
-        found = identification.real_values(fitted.graph, behind, data.cov, data.names)
+        found = identification.real_values(fitted.graph, _behind(fitted, query), data.cov, data.names)
         if len(found) > 1 and all(len(values) == 1 for values in found):
             result = Several(tuple(value for (value,) in found))
             if plain:
@@ -142,6 +140,16 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
         result = Refusal(left.bounds)
         verdict = _with_own(verdict, left.witness)
     return Answer(query, result, verdict, n=fitted.n, library=fitted.frame)
+
+
+def _behind(fitted: Fitted, query: Query) -> Query:
+    """The question about the variables of the model, which are behind the columns where these are of other kinds."""
+    layer = fitted.moments.layer
+    if layer is None:
+        return query
+    from halftrek.queries.observed.values import behind_question
+
+    return behind_question(query, layer)
 
 
 def _with_own(verdict: Verdict, witness: Witness | None) -> Verdict:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,14 +22,16 @@ from halftrek.inference.evidence.evidence import equation_sizes, one_equation, s
 from halftrek.inference.evidence.row_needs import left_out, needs_rows
 from halftrek.inference.evidence.rows_behind import has_rows
 from halftrek.inference.information.base import kind_of_data
-from halftrek.inference.information.behind.layer_forms import LayerForms, layer_form
 from halftrek.inference.information.influence import Forms
 from halftrek.inference.information.robust import count_clusters, is_clustered, mean_squares
-from halftrek.layer import Layer
 from halftrek.notes import Note, note
 from halftrek.queries import Query, variables_of
 from halftrek.trust.judge import FEW_CLUSTERS, WIDER, few_rows
 from halftrek.trust.misfit import rejected
+
+if TYPE_CHECKING:
+    from halftrek.inference.information.behind.layer_forms import LayerForms
+    from halftrek.layer import Layer
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,5 +131,7 @@ def _by_units(fit: Fitted, mean: Floats, cov: Floats) -> float:
 
 def _layer_form(fit: Fitted, layer: Layer, mean: Floats, cov: Floats) -> LayerForms:
     """What a row adds to a number with these slopes in the means and covariances behind columns."""
+    from halftrek.inference.information.behind.layer_forms import layer_form
+
     form = layer_form(layer, kind_of_data(fit).covariance_scores(fit, cov[None]))
     return replace(form, linear=form.linear + mean)

@@ -25,7 +25,6 @@ from halftrek.queries.gradients import gradients_of, scale_of
 from halftrek.queries.kinds.terms import Expression
 from halftrek.queries.kinds.variants import Case, Event, Sum, Variant, single
 from halftrek.queries.numbers import combined
-from halftrek.queries.observed.given import given_events
 from halftrek.queries.observed.translation import Translation
 from halftrek.queries.types import Arithmetic, Distribution, Probability, Quantile, Query, Statistic
 
@@ -222,6 +221,8 @@ def _mean_by_chances(variant: Variant, margin: Margin, case: Case, fitted: _Fitt
 
 def _mean_given_events(variant: Variant, margin: Margin | None, case: Case, fitted: _Fitted) -> Seen:
     """That of a ranked column where categories or ranges of others were seen, or of a plain one where several were."""
+    from halftrek.queries.observed.given import given_events
+
     plain = Translation(fitted.layer)
     query = _expected(variant, case, plain)
     found = given_events(query, fitted.model, margin)
