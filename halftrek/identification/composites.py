@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from halftrek.identification.verdict import Verdict
 from halftrek.queries.checks import all_variants, terms_of
 from halftrek.queries.gathering import gathered
 from halftrek.queries.kinds.terms import Expression, Leaf, case_of, sums_of
-from halftrek.queries.kinds.variants import Draw, Scale, Shift, Sum, Variant
+from halftrek.queries.kinds.variants import Draw, Event, Scale, Shift, Sum, Variant
 from halftrek.queries.types import (
     Arithmetic,
     Composite,
@@ -81,6 +81,20 @@ def decide_composite(study: Study, query: Composite, scope: Scope, decide: Decid
         if verdicts is not None:
             return _by_parts(graph, query, parts, verdicts)
     return _as_unchanged(study, query, decide)
+
+
+def in_ranges(query: Composite) -> Composite:
+    """The question with ``y > 1`` for ``y = 1``, which is identified if that is."""
+    return cast("Composite", _in_ranges(query)) if isinstance(query, Probability | Arithmetic) else query
+
+
+def _in_ranges(term: Expression) -> Expression:
+    match term:
+        case Arithmetic(operation, left, right):
+            return Arithmetic(operation, _in_ranges(left), _in_ranges(right))
+        case Probability(events, case):
+            return Probability(tuple(e if e.at is None else Event(e.of, low=e.at) for e in events), case)
+    return term
 
 
 def by_terms(graph: Graph, query: Composite, decide: Decide) -> Verdict | None:

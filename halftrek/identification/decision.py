@@ -147,7 +147,7 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
 
 def _decide_composite(study: Study, query: Composite, *, scope: Scope, budget: float, witness: bool) -> Verdict:
     """By parts or by an equal effect; else by the gradient of the answer and by counting its values."""
-    from halftrek.identification.composites import by_terms, decide_composite, truly_moves
+    from halftrek.identification.composites import by_terms, decide_composite, in_ranges, truly_moves
     from halftrek.identification.local.pieces import is_rational
 
     def part(asked: Query, grounds: Scope) -> Verdict:
@@ -157,10 +157,11 @@ def _decide_composite(study: Study, query: Composite, *, scope: Scope, budget: f
     if verdict is None and study.locally_identified(query):
         verdict = by_terms(study.graph, query, part)
         if verdict is None:
-            region = study.part(study.region(query))
-            verdict = _decide_by_counting(study, region, query, budget=budget, witness=witness)
+            verdict = _decide_by_counting(study, study.part(study.region(query)), query, budget=budget, witness=witness)
     elif verdict is None and (is_rational(query) or isinstance(query, Distribution) or truly_moves(study, query)):
         verdict = _not_identified(study, query, budget, witness)
+    elif verdict is None and (ranges := in_ranges(query)) != query:
+        verdict = replace(_decide_composite(study, ranges, scope=scope, budget=budget, witness=witness), query=query)
     elif verdict is None:
         reason = "It is made of numbers that are not identified; whether they cancel was not found out."
         verdict = Verdict(query, study.graph, "undecided", "jacobian", "linear", reasons=(reason,))

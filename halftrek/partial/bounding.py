@@ -18,12 +18,14 @@ from halftrek.graphs import Graph
 from halftrek.inference.evidence.few_valued import refuse_few_valued
 from halftrek.inference.evidence.layered import layer_notes
 from halftrek.inference.information.robust import rows_needed
+from halftrek.layer import Layer
 from halftrek.models import CGLSCM
 from halftrek.notes import Note, note
 from halftrek.partial.assumptions import Assumption, Weight, Within, conditions_of, read_assumptions, relaxed
-from halftrek.partial.chance.interval import Chance, chance_of
+from halftrek.partial.chance.interval import Chance, Spread, chance_of
 from halftrek.partial.chance.likelihood import Piece
-from halftrek.partial.chance.program import Program
+from halftrek.partial.chance.program import Point, Program
+from halftrek.partial.chance.search import Search
 from halftrek.partial.chance.setting import program_of, vector_of
 from halftrek.partial.fibre import fibre_of
 from halftrek.partial.observed import observed_part
@@ -31,12 +33,13 @@ from halftrek.partial.sets import End, IdentifiedSet, identified_set
 from halftrek.partial.sets.covariance import held_weights, plain_latents
 from halftrek.queries import Query, Standardized, check_query
 from halftrek.queries.kinds.effects import EFFECTS
+from halftrek.queries.observed.values import behind_question, observed
 from halftrek.results.answering import about_the_fit
 from halftrek.results.given.inputs import read_question
 from halftrek.results.sets.bounds import Bounds, Refuted
 from halftrek.results.workflow import Fitting
 from halftrek.results.workflow import fit as fit_graph
-from halftrek.trust import leeway
+from halftrek.trust import Leeway, leeway
 
 Assumed = str | Iterable[object]
 
@@ -87,13 +90,15 @@ def bounds_of(
     kind: SetInterval = interval or ("likelihood" if fit.moments.layer is None else "stoye")
     assumed, query = _asked(fit, question, assume, constraints, level, kind)
     wide = _relaxed_fit(fit, assumed)
+    layer = fit.moments.layer
+    behind = query if layer is None else behind_question(query, layer)
     with late_bar("bounds") as advance:
         found = identified_set(
-            fit.graph, wide.model.cov, wide.model.mean, query, assumed,
+            fit.graph, wide.model.cov, wide.model.mean, behind, assumed,
             names=wide.model.names, model=wide.model, advance=lambda done, of: advance(done, of + 1),
         )  # fmt: skip
         advance(6, 7)  # the set is known, the interval is not
-        chance = _chance(fit, wide, found, level, kind)
+        chance = _chance(fit, wide, query, found, level, kind)
     return _packed(wide, query, found, chance)
 
 
@@ -122,16 +127,16 @@ def _asked(
 
 
 def _refuse_for_layer(fit: Fitted, query: Query, interval: str) -> None:
-    """Raise for what is not known where normal variables are behind columns: the algebra is that of their effects."""
+    """Raise for what is not known where normal variables are behind columns."""
     if interval == "likelihood":
         raise InputError(
             'interval="likelihood" is not known where columns are ordered or ranked, whose rows have no normal '
             'likelihood; leave it out: interval="stoye" is by how each row moves the ends'
         )
-    if not isinstance(query, EFFECTS) or isinstance(query, Standardized):
+    if isinstance(query, Standardized):
         raise InputError(
-            f"bounds of {query} are not known where columns are ordered or ranked; ask for an effect between the "
-            f"variables behind them, such as x ~> y"
+            f"bounds of {query} are not known where columns are ordered or ranked; ask for the effect between the "
+            f"variables behind them, such as x ~> y, which have variance 1 behind an ordered or ranked column"
         )
     rows_needed(fit, "an interval of bounds where columns are ordered or ranked", "fit again")
 
@@ -157,14 +162,36 @@ def _relaxed_fit(fit: Fitted, assumed: tuple[Assumption, ...]) -> Fitted:
     return refit(fit, graph, intercepts=dict(fit.options.intercepts) or "free")
 
 
-def _chance(fit: Fitted, wide: Fitted, found: IdentifiedSet, level: float, kind: SetInterval) -> Chance:
+def _chance(fit: Fitted, wide: Fitted, query: Query, found: IdentifiedSet, level: float, kind: SetInterval) -> Chance:
     """The interval of the set, by way of the judge of all intervals."""
     loose = tuple(a for a in found.assumptions if not _held(a))
     program = program_of(wide, found.query, conditions_of(loose, fit.graph, wide.model.names))
     pieces = _pieces(program, found)
     starts = _starts(program, wide) if found.empty or not found.proved else []
     given = leeway(wide, found.query, level)
-    return chance_of(program, pieces, starts, level, given, kind=kind, proved=found.proved)
+    layer = None if isinstance(query, EFFECTS) else wide.moments.layer
+    spread = None if layer is None else _spread(layer, query, found, program, given)
+    return chance_of(program, pieces, starts, level, given, kind=kind, proved=found.proved, spread=spread)
+
+
+def _spread(layer: Layer, query: Query, found: IdentifiedSet, program: Program, given: Leeway) -> Spread:
+    """The error of an end on the scale of the columns: by how each row moves the moments behind, and the cuts.
+
+    Near an end the answer is the farthest of all within a little deviance, so that its slope in the data is along what
+    that adds to the slope of the deviance, and as long as the likelihood's own error of the end says. A cut moves an
+    end, which is an extreme of the answer, as it moves the answer of the model there.
+    """
+
+    def error(search: Search, point: Point, side: int, usual: float) -> float:
+        model = (found.lower if side < 0 else found.upper).model
+        assert model is not None  # its vector is where the end was looked at
+        added = point.loss_slope - program.at(search.origin).loss_slope  # the graph itself may not fit to the last bit
+        mean, cov = program.coordinates.seen_slopes(side * added)
+        length = given.usual(mean, cov)
+        scale = usual / length if length > 0.0 else 0.0
+        return given.error(scale * mean, scale * cov, observed(query, model, layer).values[0].cuts)
+
+    return error
 
 
 def _held(assumption: Assumption) -> bool:

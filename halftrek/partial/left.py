@@ -9,10 +9,12 @@ import numpy as np
 from halftrek.errors import HalftrekError
 from halftrek.estimation import Fitted
 from halftrek.identification import Witness
+from halftrek.layer import Layer
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.partial.bounding import bounds_of
 from halftrek.partial.fibre import Fibre, fibre_of
 from halftrek.queries import Query, evaluate
+from halftrek.queries.observed.values import observed
 from halftrek.results.sets.bounds import Bounds
 
 VARIABLES = 12  # up to so many ...
@@ -36,7 +38,7 @@ def left_of(fit: Fitted, query: Query) -> Left:
     except (HalftrekError, np.linalg.LinAlgError):
         return Left()
     bounds = _bounds(fit, query, fibre)
-    return Left(bounds, _witness(query, fibre) or _ends(bounds))
+    return Left(bounds, _witness(query, fibre, fit.moments.layer) or _ends(bounds))
 
 
 def _ends(found: Bounds | None) -> Witness | None:
@@ -57,7 +59,7 @@ def _bounds(fit: Fitted, query: Query, fibre: Fibre) -> Bounds | None:
         return None
 
 
-def _witness(query: Query, fibre: Fibre) -> Witness | None:
+def _witness(query: Query, fibre: Fibre, layer: Layer | None) -> Witness | None:
     """Two models in the middle of what is drawn; None if none differ, or if a draw does not stay on the fibre."""
     if not fibre.dimension or fibre.left:
         return None
@@ -65,7 +67,9 @@ def _witness(query: Query, fibre: Fibre) -> Witness | None:
     with np.errstate(all="ignore"):
         models = fibre.at(drawn)
         sound = np.isfinite(models.T).all(axis=(-2, -1)) & (models.noise > 0.0).all(axis=-1)
-    answers = [(answer, model) for k in np.flatnonzero(sound) if (answer := _one(query, model := models.one(int(k))))]
+    answers = [
+        (answer, model) for k in np.flatnonzero(sound) if (answer := _one(query, model := models.one(int(k)), layer))
+    ]
     if len(answers) < 2:
         return None
     answers.sort(key=lambda pair: pair[0][1])
@@ -75,10 +79,10 @@ def _witness(query: Query, fibre: Fibre) -> Witness | None:
     return Witness((low, high), first[0], (first[1], second[1]))
 
 
-def _one(query: Query, model: CGLSCM) -> tuple[str, float] | None:
+def _one(query: Query, model: CGLSCM, layer: Layer | None) -> tuple[str, float] | None:
     """What the question comes to in a model, by name; None if it is not one number or not finite."""
     try:
-        found = evaluate(query, model)
+        found = evaluate(query, model) if layer is None else observed(query, model, layer, slopes=False).result
     except (HalftrekError, np.linalg.LinAlgError):
         return None
     if isinstance(found, Gaussian):

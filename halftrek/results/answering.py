@@ -38,7 +38,6 @@ from halftrek.queries import (
     variables_of,
 )
 from halftrek.queries.gradients import linearize
-from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.results.answers import Answer, Refusal, Several
 from halftrek.results.given.inputs import read_question
 from halftrek.results.given.reading import asked_of
@@ -127,7 +126,7 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
     plain = fitted.moments.layer is None and fitted.acting is None and not fitted.graph.hidden
     if verdict.status == "finite" and fitted.acting is None and len(fitted.graph) <= SEARCHED:
         data = fitted.moments
-        found = identification.real_values(fitted.graph, query, data.cov, data.names)
+        found = identification.real_values(fitted.graph, _behind(fitted, query), data.cov, data.names)
         if len(found) > 1 and all(len(values) == 1 for values in found):
             result = Several(tuple(value for (value,) in found))
             if plain:
@@ -135,12 +134,22 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
     if verdict.status == "locally identified" and fitted.moments.layer is None:
         met = real_answers(fitted.graph, query, fitted.model)
         result = Several(tuple(met)) if len(met) > 1 else result
-    behind = fitted.moments.layer is not None and fitted.rows is not None and isinstance(query, EFFECTS)
-    if verdict.status == "not identified" and (plain or (behind and not fitted.graph.hidden)):
+    layered = fitted.moments.layer is not None and fitted.rows is not None and not fitted.graph.hidden
+    if verdict.status == "not identified" and (plain or layered):
         left = upward.left(fitted, query)
         result = Refusal(left.bounds)
         verdict = _with_own(verdict, left.witness)
     return Answer(query, result, verdict, n=fitted.n, library=fitted.frame)
+
+
+def _behind(fitted: Fitted, query: Query) -> Query:
+    """The question about the variables of the model, which are behind the columns where these are of other kinds."""
+    layer = fitted.moments.layer
+    if layer is None:
+        return query
+    from halftrek.queries.observed.values import behind_question
+
+    return behind_question(query, layer)
 
 
 def _with_own(verdict: Verdict, witness: Witness | None) -> Verdict:

@@ -7,8 +7,10 @@ clusters take Student's t in place of the normal distribution, as elsewhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +29,10 @@ from halftrek.queries import Query, variables_of
 from halftrek.trust.judge import FEW_CLUSTERS, WIDER, few_rows
 from halftrek.trust.misfit import rejected
 
+if TYPE_CHECKING:
+    from halftrek.inference.information.behind.layer_forms import LayerForms
+    from halftrek.layer import Layer
+
 
 @dataclass(frozen=True, eq=False)
 class Leeway:
@@ -40,6 +46,19 @@ class Leeway:
     units: str
     stretch: float
     notes: tuple[Note, ...]
+
+    def error(self, mean: Floats, cov: Floats, cuts: Mapping[str, Floats]) -> float:
+        """The error of an end with such slopes where normal variables are behind columns, and in their cuts."""
+        layer = self.fit.moments.layer
+        assert layer is not None  # others have no cuts
+        lines = {v: line[None] for v, line in cuts.items()}
+        (squares,) = mean_squares(self.fit, [replace(_layer_form(self.fit, layer, mean, cov), cuts=lines)])
+        return self.stretch * float(np.sqrt(squares[0] / self.fit.n))
+
+    def usual(self, mean: Floats, cov: Floats) -> float:
+        """The error of a number with these slopes, were rows normal and independent."""
+        of_mean = float(mean @ self.fit.moments.cov @ mean) / self.fit.n
+        return float(np.sqrt(kind_of_data(self.fit).covariance_error(self.fit, cov) ** 2 + of_mean))
 
     def factor(self, mean: Floats, cov: Floats) -> float:
         """For an end with this slope in the means, and in the covariance (symmetric)."""
@@ -91,6 +110,9 @@ def _by_units(fit: Fitted, mean: Floats, cov: Floats) -> float:
         inside = cov @ sigma
         usual = float(2.0 * (inside * inside.T).sum() + mean @ sigma @ mean)
         (spread,) = mean_squares(fit, [Forms(np.arange(len(mean)), mean[None], cov[None])])
+    elif fit.moments.layer is not None:
+        usual = Leeway(fit, "rows", 1.0, ()).usual(mean, cov) ** 2 * fit.n
+        (spread,) = mean_squares(fit, [_layer_form(fit, fit.moments.layer, mean, cov)])
     else:
         if mean.any():
             raise InputError(
@@ -105,3 +127,11 @@ def _by_units(fit: Fitted, mean: Floats, cov: Floats) -> float:
         usual = kind.covariance_error(fit, cov) ** 2 * fit.n
         (spread,) = mean_squares(fit, [kind.covariance_scores(fit, cov[None])])
     return float(spread[0]) / usual if usual > 0.0 else 1.0
+
+
+def _layer_form(fit: Fitted, layer: Layer, mean: Floats, cov: Floats) -> LayerForms:
+    """What a row adds to a number with these slopes in the means and covariances behind columns."""
+    from halftrek.inference.information.behind.layer_forms import layer_form
+
+    form = layer_form(layer, kind_of_data(fit).covariance_scores(fit, cov[None]))
+    return replace(form, linear=form.linear + mean)

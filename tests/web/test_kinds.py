@@ -64,20 +64,16 @@ def test_what_acts_is_asked(data: str, client: Client) -> None:
     assert client.ask("match", text=GRAPH, data=data)["recognised"] == {}
 
 
-def test_files_that_call_columns_ordered_are_believed(client: Client) -> None:
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_files_that_call_columns_ordered_are_believed(ending: str, client: Client) -> None:
     rows, levels = table(), ["never", "seldom", "sometimes", "often", "always"]
     scale = pd.Categorical([levels[int(y)] for y in rows["y"]], levels, ordered=True)
-    frame = pd.DataFrame({**rows, "y": scale})
-    files = {}
-    for ending, write in {"parquet": frame.to_parquet, "feather": frame.to_feather}.items():
-        written = io.BytesIO()
-        write(written)
-        files[ending] = written.getvalue()
-    for ending, content in files.items():
-        data = str(client.upload(content, f"rows.{ending}")["id"])
-        assert client.ask("match", text=GRAPH, data=data)["recognised"] == {"y": "ordered"}
-        found = client.ask("answer", text=GRAPH, data=data, question="P(y > 2 | do(x=1))")
-        assert found["shown"] == str(ht.fit(GRAPH, frame).query("P(y > 2 | do(x=1))")).splitlines()
+    frame, written = pd.DataFrame({**rows, "y": scale}), io.BytesIO()
+    (frame.to_parquet if ending == "parquet" else frame.to_feather)(written)
+    data = str(client.upload(written.getvalue(), f"rows.{ending}")["id"])
+    assert client.ask("match", text=GRAPH, data=data)["recognised"] == {"y": "ordered"}
+    found = client.ask("answer", text=GRAPH, data=data, question="P(y > 2 | do(x=1))")
+    assert found["shown"] == str(ht.fit(GRAPH, frame).query("P(y > 2 | do(x=1))")).splitlines()
 
 
 @pytest.mark.parametrize("kinds", [{"y": "ordered"}, {"y": "ordered", "m": "acts"}, {"x": "ranked", "m": "behind"}])

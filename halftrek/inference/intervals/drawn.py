@@ -17,8 +17,7 @@ from halftrek.inference.how import How
 from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread, normal_estimate
 from halftrek.inference.standard_errors.factor import Factor, Pieces
 from halftrek.queries import Distribution, Query
-from halftrek.queries.gradients import Gradient, scale_of
-from halftrek.queries.observed.values import observed_scale
+from halftrek.queries.gradients import Gradient, Scale, scale_of
 
 
 class _Drawn(IntervalKind):
@@ -99,7 +98,14 @@ class Jackknife(_Drawn):
         if good.sum() > 1:
             factor = drawn.factor(both[good], np.concatenate([values, variances]), how.level)
             spread = Spread(factor.errors(), factor.reaches())
-        layer = fit.moments.layer
-        scale = scale_of(query) if layer is None or isinstance(query, Distribution) else observed_scale(query, layer)
-        found = normal_estimate(values, variances, spread, how, scale=scale, clustered=True)
+        found = normal_estimate(values, variances, spread, how, scale=_scale(fit, query), clustered=True)
         return replace(found, notes=about_failures(drawn.drawn - int(good.sum()), drawn.drawn, self.draws))
+
+
+def _scale(fit: Fitted, query: Query) -> Scale:
+    layer = fit.moments.layer
+    if layer is None or isinstance(query, Distribution):
+        return scale_of(query)
+    from halftrek.queries.observed.values import observed_scale
+
+    return observed_scale(query, layer)

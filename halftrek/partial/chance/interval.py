@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import isfinite
+from math import isfinite, nan
 
 import numpy as np
 
@@ -23,11 +23,12 @@ from halftrek.partial.chance.likelihood import (
     range_of,
     start_from,
 )
-from halftrek.partial.chance.program import Program
-from halftrek.partial.chance.search import Ends, Factor
+from halftrek.partial.chance.program import Point, Program
+from halftrek.partial.chance.search import Ends, Factor, Search
 from halftrek.results.sets.bounds import CONTRADICTED
 from halftrek.trust import Leeway
 
+Spread = Callable[[Search, Point, int, float], float]  # an end's error: a point near it, its side, error by likelihood
 STEPS = (1e-3, 4e-3, 2.5e-4, 1.6e-2)  # of deviance, by which an end is moved to see its error: the first that can be
 
 
@@ -55,10 +56,12 @@ def chance_of(
     *,
     kind: SetInterval = "likelihood",
     proved: bool = True,
+    spread: Spread | None = None,
 ) -> Chance:
     """From the identified set at the estimates, which is empty if there are no pieces.
 
-    ``starts``: vectors of models with the fitted covariance, for sets that are empty or not ``proved``.
+    ``starts``: vectors of models with the fitted covariance, for sets that are empty or not ``proved``. ``spread`` is
+    the error of an end whose answer moves with more than the likelihood knows; of an empty set nothing is then left.
     """
     points = program.coordinates
 
@@ -66,9 +69,10 @@ def chance_of(
         return given.factor(*points.seen_slopes(direction))
 
     if not pieces:
-        return _empty(program, starts, level, given, factor)
+        nothing = _empty(program, starts, level, given, factor)
+        return nothing if spread is None else replace(nothing, pieces=(), cuts=(nan, nan))
     if kind == "stoye":
-        return _stoye(program, pieces, level, given, factor)
+        return _stoye(program, pieces, level, given, _by_likelihood(factor) if spread is None else spread)
     found = likelihood_set(program, pieces, level, factor, () if proved else starts)
     said = _said(program, found, pieces)
     return Chance(found.pieces, kind, level, _cuts(found), (*given.notes, *_scaled(given, found, factor), *said))
@@ -86,11 +90,11 @@ def _empty(program: Program, starts: Sequence[Floats], level: float, given: Leew
     return Chance(found.pieces, "likelihood", level, _cuts(found), (words, *given.notes), test)
 
 
-def _stoye(program: Program, pieces: Sequence[Piece], level: float, given: Leeway, factor: Factor) -> Chance:
+def _stoye(program: Program, pieces: Sequence[Piece], level: float, given: Leeway, spread: Spread) -> Chance:
     """So many standard errors beyond the outer ends; these from how an end moves with a little likelihood."""
     low, high = pieces[0], pieces[-1]
     errors = [
-        _error(program, vector, end, side, factor)
+        _error(program, vector, end, side, spread)
         for vector, end, side in ((low.at_low, low.low, -1), (high.at_high, high.high, 1))
     ]
     if np.isnan(errors).any():
@@ -98,9 +102,10 @@ def _stoye(program: Program, pieces: Sequence[Piece], level: float, given: Leewa
         ends = (least if np.isnan(errors[0]) else low.low, most if np.isnan(errors[1]) else high.high)
         lost = note("set end lost", side="lower" if np.isnan(errors[0]) else "upper")
         return Chance((ends,), "stoye", level, (float("nan"), float("nan")), (*given.notes, lost))
+    least, most = range_of(program.query)
     width = high.high - low.low
     c = stoye_quantile(width, max(errors), level) if isfinite(width) else stoye_quantile(np.inf, 1.0, level)
-    ends = (low.low - c * errors[0], high.high + c * errors[1])
+    ends = (max(low.low - c * errors[0], least), min(high.high + c * errors[1], most))
     notes = (*given.notes, note("stoye set", quantile=c))
     inner = [(a.high + c * errors[1], b.low - c * errors[0]) for a, b in pairwise(pieces)]
     kept: list[Ends] = []
@@ -112,19 +117,23 @@ def _stoye(program: Program, pieces: Sequence[Piece], level: float, given: Leewa
     return Chance((*kept, (start, ends[1])), "stoye", level, (c**2, c**2), notes)
 
 
-def _error(program: Program, vector: Floats | None, end: float, side: int, factor: Factor) -> float:
+def _error(program: Program, vector: Floats | None, end: float, side: int, spread: Spread) -> float:
     """The standard error of an end of the set; nothing is left open at an infinite one."""
-    from halftrek.partial.chance.search import Search
-
     if vector is None or not isfinite(end):
         return 0.0
     search = Search(program, 0.95, vector)
     for step in STEPS:
         point = program.furthest(search.aside(vector, side, step), side, step)
         if point is not None:
-            direction = search.cut_at(point, side)[1].direction
-            return float(abs(point.answer - end) / np.sqrt(step) * np.sqrt(factor(direction)))
+            return spread(search, point, side, abs(point.answer - end) / np.sqrt(step))
     return float("nan")
+
+
+def _by_likelihood(factor: Factor) -> Spread:
+    def error(search: Search, point: Point, side: int, usual: float) -> float:
+        return float(usual * np.sqrt(factor(search.cut_at(point, side)[1].direction)))
+
+    return error
 
 
 def _cuts(found: LikelihoodSet) -> Ends:

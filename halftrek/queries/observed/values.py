@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from halftrek.queries.gradients import gradients_of, scale_of
 from halftrek.queries.kinds.terms import Expression
 from halftrek.queries.kinds.variants import Case, Event, Sum, Variant, single
 from halftrek.queries.numbers import combined
-from halftrek.queries.observed.given import given_events
 from halftrek.queries.observed.translation import Translation
 from halftrek.queries.types import Arithmetic, Distribution, Probability, Quantile, Query, Statistic
 
@@ -222,6 +221,8 @@ def _mean_by_chances(variant: Variant, margin: Margin, case: Case, fitted: _Fitt
 
 def _mean_given_events(variant: Variant, margin: Margin | None, case: Case, fitted: _Fitted) -> Seen:
     """That of a ranked column where categories or ranges of others were seen, or of a plain one where several were."""
+    from halftrek.queries.observed.given import given_events
+
     plain = Translation(fitted.layer)
     query = _expected(variant, case, plain)
     found = given_events(query, fitted.model, margin)
@@ -240,6 +241,58 @@ def _mean_given_events(variant: Variant, margin: Margin | None, case: Case, fitt
     if margin is not None:
         cuts[variant.variable] = cuts.get(variant.variable, 0.0) + found.cut_slopes()
     return Seen(found.value, found.slope(), cuts)
+
+
+# -- the same as a question --------------------------------------------------------------------------
+
+
+def behind_question(query: Query, layer: Layer) -> Query:
+    """The question about the variables behind the columns whose answer is that about the columns, at these cuts."""
+    if isinstance(query, Distribution):
+        _refuse_outcomes(query.of, layer, "P(...)")
+        t = Translation(layer)
+        return Distribution(tuple(map(t.sum, query.of)), t.case(query.case))
+    found = _behind(query, layer)
+    assert not isinstance(found, float)  # a question is no number
+    return found
+
+
+def _behind(term: Expression, layer: Layer) -> Expression:
+    t = Translation(layer)
+    match term:
+        case Arithmetic(operation, left, right):
+            return Arithmetic(operation, _behind(left, layer), _behind(right, layer))
+        case Probability(events, case):
+            return Probability(tuple(map(t.event, events)), t.case(case))
+        case Statistic("E", (of,), case):
+            parts = [_behind_mean(weight, variant, case, layer) for weight, variant in of.parts]
+            return reduce(lambda a, b: Arithmetic("+", a, b), parts)
+        case Statistic(kind, sums, case):
+            _refuse_outcomes(sums, layer, f"{kind}[...]")
+            return Statistic(kind, tuple(map(t.sum, sums)), t.case(case))
+        case Quantile(level, of, case):
+            _refuse_outcomes((of,), layer, "Q(...)")
+            return Quantile(level, t.sum(of), t.case(case))
+    return term
+
+
+def _behind_mean(weight: float, variant: Variant, case: Case, layer: Layer) -> Expression:
+    margin, t = layer.margin(variant.variable), Translation(layer)
+    if margin is None:
+        found: Expression = _expected(variant, case, t)
+    elif not margin.cut:
+        middle = float(margin.values[(len(margin.values) - 1) // 2])
+        raise QueryError(
+            f"the mean of {variant.variable}, which is ranked, is no short formula of the variable behind it; ask for "
+            f"P({variant} > {middle:g} | ...)"
+        )
+    else:
+        pairs = zip(margin.values[:-1].tolist(), np.diff(margin.values).tolist(), strict=True)
+        chances = [(step, _behind(Probability((Event(single(variant), low=v),), case), layer)) for v, step in pairs]
+        terms = [one if step == 1.0 else Arithmetic("*", step, one) for step, one in chances]
+        first = float(margin.values[0])
+        found = reduce(lambda a, b: Arithmetic("+", a, b), terms if first == 0.0 else [first, *terms])
+    return found if weight == 1.0 else Arithmetic("*", weight, found)
 
 
 # -- distributions -------------------------------------------------------------------------------

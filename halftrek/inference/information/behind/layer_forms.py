@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from halftrek.bottom.arrays import Floats, Ints
 from halftrek.estimation import Fitted
 from halftrek.inference.checks.edges.scores import RowForms
 from halftrek.layer import Layer, RowInfluence
-from halftrek.queries.observed.values import Seen
+
+if TYPE_CHECKING:
+    from halftrek.queries.observed.values import Seen
 
 ROUNDING = 1e-14
 
