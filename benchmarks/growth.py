@@ -268,7 +268,6 @@ OPERATIONS = (
 
 def walk(operation: Operation, count: int) -> None:
     """The operation at each of its first sizes, until it takes too long; prints a line of JSON for each."""
-    ht.fit(SMALL, _small_table(100)).effects()  # imports are not what is measured
     for size in operation.sizes[:count]:
         given = operation.prepare(size)
         print(json.dumps([size, None]), flush=True)
@@ -319,6 +318,7 @@ def main() -> None:
     asked.add_argument("--walk", help=argparse.SUPPRESS)
     given = asked.parse_args()
     if given.walk:
+        ht.fit(SMALL, _small_table(100)).effects()  # imports are not what is measured
         walk(next(one for one in OPERATIONS if one.name == given.walk), given.sizes)
         return
     walks = []

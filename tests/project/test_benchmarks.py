@@ -147,8 +147,21 @@ def test_growth_is_told_from_the_last_two_sizes() -> None:
     assert growth.page_of([square, short]).endswith("| `g` | 1,000: 0.00, 10,000: 0.01 | – | no |\n")
 
 
-def test_a_walk_ends_where_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_walk_ends_where_it_takes_too_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     clock = iter([0.0, 1.0, 10.0, 16.0, 20.0, 30.0])
     monkeypatch.setattr("benchmarks.growth.time.process_time", lambda: next(clock))
-    found = growth.walk(growth.Operation("f", (1, 2, 3), lambda size: size, lambda given: given))
-    assert found == growth.Walk("f", (1, 2), (1.0, 6.0))
+    growth.walk(growth.Operation("f", (1, 2, 3), lambda size: size, lambda given: given), 3)
+    assert [json.loads(one) for one in capsys.readouterr().out.splitlines()] == [
+        [1, None],
+        [1, 1.0],
+        [2, None],
+        [2, 6.0],
+    ]
+
+
+def test_a_walk_that_is_stopped_says_so() -> None:
+    stopped = growth.Walk("f", (100,), (0.1,), 200)
+    assert stopped.first_above == 200
+    assert growth.line(stopped) == "| `f` | 100: 0.10, 200: stopped | – | 200 |"
