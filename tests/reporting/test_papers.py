@@ -60,7 +60,7 @@ def test_what_is_no_number_is_shown_as_what_it_is(mixed: ht.AnswerTable) -> None
     text = " ".join(mixed.summary().split())
     assert "0.5000 or -1.250" in text
     assert "several values fit the data equally well" in text
-    assert "-0.5000 to 1.250" in text
+    assert "-0.500 to 1.250" in text
     assert "bounds, not an interval of confidence" in text
     assert "no number" in text
     assert "a -> b is not identified" in text
@@ -194,7 +194,7 @@ def test_latex_is_ascii_and_pdflatex_takes_it(mixed: ht.AnswerTable, fit: ht.Fit
     assert "\\caption{50\\% \\& more\\_of" in pieces[1]
     assert "Answers on" in pieces[0]
     assert "Answers on" not in pieces[1]
-    assert "\\ensuremath{-}0.5000 to 1.250" in pieces[0]
+    assert "\\ensuremath{-}0.500 to 1.250" in pieces[0]
 
 
 def test_a_table_of_a_few_answers_fits_on_a_line(fit: ht.Fit, tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_word_files_are_whole(mixed: ht.AnswerTable, fit: ht.Fit, tmp_path: Path
         t.text for t in ElementTree.fromstring(ZipFile(tmp_path / "mixed.docx").read("word/document.xml")).iter(f"{W}t")
     ]
     assert "x ⇝ y" in shown
-    assert "−0.5000 to 1.250" in shown
+    assert "from −0.500 to 1.250" in shown
     assert "no number" in shown
 
 
