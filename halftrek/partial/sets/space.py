@@ -237,6 +237,7 @@ class Space:
         """
         claims = [*self.claims, within(self.form, low, high)]
         starts = [*self.shown, *feasible_points(self.problem, np.random.default_rng(7))[:_LINES]]
+        starts.sort(key=lambda u: float(np.abs(u).max()))  # far out digits are lost
         for u in starts:
             for step in (*np.eye(len(u)), *(v - u for v in self.shown if v is not u)):
                 line = Line(self._placed(u), self._placed(step))
