@@ -15,6 +15,7 @@ from halftrek.data.columns.categories import PAIRS, Category
 
 if TYPE_CHECKING:
     import duckdb
+    import pandas as pd
     import pyarrow as pa
 
 PARQUET = (".parquet", ".pq")
@@ -28,8 +29,9 @@ def ordered_columns(data: object) -> dict[str, Category]:
     Yes and no, and their like, are 0 and 1 with or without an order, and not among them.
     """
     module = type(data).__module__.partition(".")[0]
-    if module == "pandas" and hasattr(data, "dtypes") and hasattr(data, "columns"):
-        types = dict(zip(map(str, data.columns), data.dtypes, strict=True))
+    if module == "pandas" and hasattr(data, "iloc") and hasattr(data, "columns"):
+        frame = cast("pd.DataFrame", data)
+        types = dict(zip(map(str, frame.columns), frame.dtypes, strict=True))
         ordered = {v: kind.categories for v, kind in types.items() if getattr(kind, "ordered", None) is True}
     elif module == "polars" and hasattr(data, "collect_schema"):
         from polars.exceptions import PolarsError
@@ -41,7 +43,7 @@ def ordered_columns(data: object) -> dict[str, Category]:
         ordered = {v: kind.categories for v, kind in schema.items() if type(kind).__name__ == "Enum"}
     elif module == "pyarrow" and hasattr(data, "schema") and hasattr(data, "column_names"):
         ordered = _of_arrow(data)
-    elif module in ("duckdb", "_duckdb") and hasattr(data, "types") and hasattr(data, "columns"):
+    elif module in ("duckdb", "_duckdb") and type(data).__name__ == "DuckDBPyRelation":
         ordered = _of_relation(cast("duckdb.DuckDBPyRelation", data))
     elif isinstance(data, str | os.PathLike) and os.path.isfile(data):
         ordered = _of_file(os.fspath(data))
@@ -77,14 +79,14 @@ def _of_relation(relation: duckdb.DuckDBPyRelation) -> dict[str, list[object]]:
     """Levels of the columns whose type has a name in the database."""
     import duckdb
 
-    types = dict(zip(relation.columns, relation.types, strict=True))
-    levels: dict[str, list[object]] = {
-        v: list(cast("list[str]", dict(kind.children)["values"])) for v, kind in types.items() if kind.id == "enum"
-    }
-    if not levels:
-        return {}
     made = "SELECT labels FROM duckdb_types() WHERE logical_type = 'ENUM' AND NOT internal"
     try:
+        types = dict(zip(relation.columns, relation.types, strict=True))
+        levels: dict[str, list[object]] = {
+            v: list(cast("list[str]", dict(kind.children)["values"])) for v, kind in types.items() if kind.id == "enum"
+        }
+        if not levels:
+            return {}
         found = relation.query("halftrek_asks", made)
         known = [] if found is None else [row[0] for row in found.fetchall()]
     except duckdb.Error:  # reading the rows will say what is wrong
