@@ -16,7 +16,7 @@ import numpy as np
 from flint import arb, fmpq, fmpq_mpoly
 
 from halftrek.bottom.arrays import Floats
-from halftrek.partial.assumptions.kinds import AbsoluteSum, Norm
+from halftrek.partial.assumptions.kinds import AbsoluteSum, Norm, Within
 from halftrek.partial.exact.compiled import Compiled, CompiledClaims
 from halftrek.partial.exact.conditions import All, Atom, Claim, Formula, Some, atoms_of
 from halftrek.partial.exact.curve import along, real_roots
@@ -169,10 +169,18 @@ class Projection:
 
     @cached_property
     def equations(self) -> list[fmpq_mpoly]:
-        """Polynomials that claims hold at zero, all of them together; weights of which a norm is nothing too."""
+        """Polynomials that claims hold at zero, all of them together; weights of which a norm is nothing too.
+
+        A range has the two signs of one polynomial as alternatives, and is none.
+        """
+        each = [(c.reason, *equations_in(c.formula)) for c in self.claims]
+        found = [
+            p for reason, own, _ in each if not (isinstance(reason, Within) and reason.low < reason.high) for p in own
+        ]
+        across = ((p, q) for a, b in combinations(each, 2) for p in a[2] for q in b[2])
+        found += [p for p, q in across if opposite(p, q)]
         norms = [c.formula for c in self.claims if isinstance(c.reason, Norm | AbsoluteSum) and c.reason.limit == 0.0]
-        own = [atom.polynomial for formula in norms for atom in atoms_of(formula)]
-        return [*equations_in(All(tuple(claim.formula for claim in self.claims)))[0], *own]
+        return found + [atom.polynomial for formula in norms for atom in atoms_of(formula)]
 
     @cached_property
     def _alone(self) -> bool:
