@@ -173,7 +173,7 @@ def test_intervals_by_the_sandwich_and_by_rows_drawn_again() -> None:
     assert usual.estimate is not None
     assert usual.estimate.kind == "influence"
     assert drawn.se == pytest.approx(usual.se, rel=0.4)
-    values = [value_where_acting(fit, parse_question("d ~> y"), theta) for theta in _replicates(fit, 20, 0, None)]
+    values = [value_where_acting(fit, parse_question("d ~> y"), one.theta) for one in _replicates(fit, 20, 0, None)]
     assert drawn.interval == pytest.approx(np.quantile(values, [0.025, 0.975]), rel=1e-9)
     table = fit.params().set_index(["lhs", "op", "rhs"])
     assert table.loc[("y", "~", "d"), "se"] == pytest.approx(usual.se, rel=1e-4)
@@ -223,7 +223,7 @@ def test_what_is_not_known_is_refused_by_name() -> None:
         fit.query("Var[ill | do(d=1)]")
     with pytest.raises(InputError, match='interval="profile" is not known where a category acts'):
         fit.query("d ~> ill", interval="profile")
-    for name in ("measures", "r2", "effects", "tests"):
+    for name in ("measures", "r2", "decompose", "tests"):
         with pytest.raises(InputError, match=rf"fit\.{name}\(\) is not known where a category acts"):
             getattr(fit, name)()
     with pytest.raises(DataError, match="'y' is ranked and 'd' acts on it"):
