@@ -148,6 +148,8 @@ def unit_notes(fit: Fitted, held: Collection[str], outcomes: Sequence[str], how:
     That a likelihood is no parabola speaks for another interval, which a table of units cannot have; it does not
     speak against this one, which covers as often as it says unless something is weak.
     """
+    if fit.acting is not None:
+        return [] if fit.converged else [note("steps ran out, acting")]
     doubts = {edge: doubt for edge, doubt in edge_doubts(fit).items() if doubt.code != "no parabola"}
     behind = {edge for x in held for y in outcomes for edge in _between(fit, x, y)} if doubts else set()
     return [*(doubt for edge, doubt in doubts.items() if edge in behind), *_misfit(fit, how)]

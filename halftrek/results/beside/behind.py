@@ -12,6 +12,7 @@ from halftrek.data.sources.tables import Table, table_like
 from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
 from halftrek.inference import How
+from halftrek.inference.tables.acting_units import acting_units
 from halftrek.inference.tables.layer_units import layer_units
 from halftrek.notes import in_short, note
 from halftrek.queries import Distribution, Query, Statistic
@@ -38,6 +39,23 @@ def layer_table(
     own = [v for v in table.names if v in outcomes and (m := layer.margin(v)) is not None and m.cut]
     kinked = [note("kinked behind")] if own and held else []
     said = in_short([*unit_notes(fitted, held, outcomes, wanted), *kinked])
+    return table_like(rows, {**found, "note": [said] * len(table.values)} if said else found)
+
+
+def acting_table(
+    fitted: Fitted,
+    rows: object,
+    table: Table,
+    held: Mapping[str, Floats],
+    outcomes: Sequence[str],
+    wanted: How,
+    unidentified: Unidentified,
+) -> Frame:
+    """The same where categories act."""
+    found = acting_units(
+        fitted, table, held, outcomes, wanted, decide=partial(verdict_of, fitted.graph), unidentified=unidentified
+    )
+    said = in_short(unit_notes(fitted, held, outcomes, wanted))
     return table_like(rows, {**found, "note": [said] * len(table.values)} if said else found)
 
 
