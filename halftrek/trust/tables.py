@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from math import nan
 from typing import TypeVar, Unpack
 
 import numpy as np
@@ -14,7 +13,8 @@ from halftrek.bottom.frames import Columns
 from halftrek.estimation import Fitted
 from halftrek.graphs.reach import reach_of
 from halftrek.identification import Verdict
-from halftrek.inference import How, Parameter, estimate, parameter_columns, parameter_rows
+from halftrek.inference import How, Parameter, estimate, parameter_columns
+from halftrek.inference.evidence.error_units import without_open
 from halftrek.inference.evidence.few_valued import probabilities
 from halftrek.inference.evidence.row_needs import spread_left_out, weights_left_out
 from halftrek.inference.evidence.strength import strengths
@@ -28,7 +28,7 @@ from halftrek.inference.tables.definitions import behind
 from halftrek.inference.tables.effects import Effect, gradients_of
 from halftrek.inference.tables.legs import PathSum, edges_of
 from halftrek.inference.tables.mediation import Mediation, Route
-from halftrek.inference.tables.parameter import FIELDS, UNDETERMINED
+from halftrek.inference.tables.parameter import FIELDS
 from halftrek.notes import Note, in_short, note
 from halftrek.queries import DirectEffect, ErrorCovariance, Query, TotalEffect, evaluate
 from halftrek.trust.judge import SURE, doubt_of, rests_of, table_how
@@ -47,7 +47,7 @@ def judged_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncert
     """Every parameter with the interval that suits it, as columns; ``note`` says what may mislead."""
     how = asked(**options) if how is None else how
     if fit.acting is not None:
-        rows = _determined(fit, acting_parameters(fit, how))
+        rows = without_open(fit, acting_parameters(fit, how))
         return {name: [getattr(row, name) for row in rows] for name in FIELDS}
     found = parameter_columns(fit, table_how(fit, how))
     doubts = edge_doubts(fit, how.interval is None)
@@ -71,22 +71,6 @@ def judged_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncert
         cautions += [*(said.get(lhs, ()) if op == "~" else ()), *everywhere]
         notes.append("; ".join(filter(None, (text, in_short(cautions)))) if text not in ("fixed",) else text)
     return {**found, "ci_low": low, "ci_high": high, "note": notes}
-
-
-def _determined(fit: Fitted, rows: Sequence[Parameter]) -> list[Parameter]:
-    """Parameters where categories act, without numbers for those that the graph does not determine.
-
-    A cut is as well known as the intercept in whose place it stands. That errors are taken to be normal may give
-    numbers to some of the others, which then rest on nothing else.
-    """
-    unknown = {(r.lhs, r.op, r.rhs) for r in parameter_rows(fit, interval="delta") if np.isnan(r.est)}
-    found = []
-    for row in rows:
-        key = (row.lhs, "~1", "") if row.op == "|" else (row.lhs, row.op, row.rhs)
-        lost = {key, key[::-1]} & unknown and row.note != "fixed"
-        nothing = Parameter(row.lhs, row.op, row.rhs, nan, nan, nan, nan, nan, nan, nan, UNDETERMINED)
-        found.append(nothing if lost else row)
-    return found
 
 
 def _with_cuts(fit: Fitted, found: Columns, how: How) -> Columns:

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from halftrek.bottom.arrays import Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.bottom.choices import ColumnKind
 from halftrek.data.layers import all_rows
 from halftrek.errors import InputError
@@ -28,6 +28,7 @@ from halftrek.queries.gradients import Scale
 from halftrek.queries.observed.acting import Told, acting_answer, acting_scale
 
 STEP = 1e-4
+SMALL = 1e-2  # part of a standard error
 
 
 def acting_of(fit: Fitted) -> Acting:
@@ -64,7 +65,15 @@ def estimate_where_acting(fit: Fitted, query: Query, value: float, how: How) -> 
 def error_of(acting: Acting, slope: Floats) -> float:
     """The standard error of a number, by its slopes in the parameters; those that it does not move with are no part."""
     used = slope != 0.0
-    return float(np.sqrt(slope[used] @ acting.spread[np.ix_(used, used)] @ slope[used])) if used.any() else 0.0
+    error = float(np.sqrt(slope[used] @ acting.spread[np.ix_(used, used)] @ slope[used])) if used.any() else 0.0
+    return nan if bool(undetermined(acting, slope, np.array(error))) else error
+
+
+def undetermined(acting: Acting, slopes: Floats, errors: Floats) -> Flags:
+    """Which numbers move along directions that the rows do not determine, by more than a small part of their error."""
+    if acting.flat is None:
+        return np.zeros(errors.shape, dtype=bool)
+    return np.asarray((np.abs(slopes @ acting.flat.T) > SMALL * errors[..., None]).any(axis=-1))
 
 
 def _by_rows(fit: Fitted, slope: Floats, cuts: Mapping[str, Floats]) -> float:
@@ -78,7 +87,8 @@ def _by_rows(fit: Fitted, slope: Floats, cuts: Mapping[str, Floats]) -> float:
         column = rows.values[:, fit.graph.observed.index(v)]
         each = each + acting.margins[v].cut_influence(column, line) / w.sum()
     sampling = fit.rows is not None and fit.rows.sampling is not None
-    return float(np.sqrt(summed(each[:, None], w, rows.cluster, sampling=sampling)[0, 0]))
+    error = float(np.sqrt(summed(each[:, None], w, rows.cluster, sampling=sampling)[0, 0]))
+    return nan if bool(undetermined(acting, slope, np.array(error))) else error
 
 
 @kept

@@ -16,6 +16,7 @@ from halftrek.bottom.choices import EffectKind
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.graphs import quoted
+from halftrek.inference.evidence.error_units import open_units
 from halftrek.inference.evidence.evidence import two_sided
 from halftrek.inference.evidence.layered import acting_notes
 from halftrek.inference.how import How
@@ -43,12 +44,13 @@ def acting_effects(fit: Fitted, how: How, *, kind: EffectKind, budget: float) ->
     for u, v, name, effect in asked_effects(fit.graph, kind):
         settled = known.settle(effect, until)
         inside = "" if name == "direct" else _acting_between(fit, u, v)
+        if settled.identified and settled.method != ABSENT:
+            inside = inside or _open_unit(fit, u, v)
         if settled.identified and not inside:
             drawn = None if draws is None else np.array([one.estimate(effect) for one in draws])
             rows.append(_row(fit, (u, v, name), weights, effect, drawn, how, settled.method))
         else:
-            why = f"no single number: {quoted(inside)} lies between and acts as a category"
-            why = why if settled.identified else settled.reason
+            why = inside if settled.identified else settled.reason
             rows.append(Effect(u, v, name, nan, nan, nan, nan, nan, nan, nan, "", why))
     return rows
 
@@ -83,8 +85,16 @@ def _error(fit: Fitted, weights: Weights, effect: PathSum) -> float:
     return error_of(acting, slope)
 
 
+def _open_unit(fit: Fitted, cause: str, effect: str) -> str:
+    """Why an effect has no unit: that of a column in categories is not determined; empty if all are."""
+    margins, lost = acting_of(fit).margins, open_units(fit)
+    ends = [v for v in (cause, effect) if v in lost and (v == effect or margins[v].kind != "acts")]
+    return f"not determined by data: the unit of {quoted(ends[0])}, see fit.query" if ends else ""
+
+
 def _acting_between(fit: Fitted, cause: str, effect: str) -> str:
-    """A category that acts and lies on a directed path from one to the other; empty if there is none."""
+    """What speaks against one number: a category that acts on a path from one to the other; empty if none does."""
     margins, graph = acting_of(fit).margins, fit.graph
     inside = (graph.descendants(cause) & graph.ancestors(effect)) - {cause, effect}
-    return next((v for v in graph.observed if v in inside and v in margins and margins[v].kind == "acts"), "")
+    acts = [v for v in graph.observed if v in inside and v in margins and margins[v].kind == "acts"]
+    return f"no single number: {quoted(acts[0])} lies between and acts as a category" if acts else ""

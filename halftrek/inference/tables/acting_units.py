@@ -21,9 +21,10 @@ from halftrek.data.sources.tables import Table
 from halftrek.errors import InputError, QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.acts.boxes import MOST, box_shares
+from halftrek.estimation.acts.fit import Acting
 from halftrek.inference.how import How
 from halftrek.inference.intervals.base import ends_on
-from halftrek.inference.standard_errors.acting import STEP, acting_of, drawn_again, refuse_interval
+from halftrek.inference.standard_errors.acting import STEP, acting_of, drawn_again, refuse_interval, undetermined
 from halftrek.inference.tables.units import Decide, by_pattern, identified_outcomes
 from halftrek.layer import Margin
 from halftrek.models import CGLSCM
@@ -199,20 +200,21 @@ def _numbers(
     else:
         moves = np.diag(np.full(len(acting.theta), STEP))
         slopes = np.stack([(means(acting.theta + m) - means(acting.theta - m)) / (2.0 * STEP) for m in moves], axis=1)
-        errors = _errors(slopes, acting.spread)
+        errors = _errors(acting, slopes)
         ends = ends_on(scale, first, how.quantile * errors)
     noise = np.sqrt(np.maximum(second - first**2, 0.0))
     return np.column_stack([first, noise, errors, ends])[which.ravel()], chances[which.ravel()]
 
 
-def _errors(slopes: Floats, spread: Floats) -> Floats:
+def _errors(acting: Acting, slopes: Floats) -> Floats:
     """Standard errors; nan for rows that move with parameters which the data do not determine."""
     slopes = np.where(np.abs(slopes) > ZERO * np.abs(slopes).max(axis=1, keepdims=True), slopes, 0.0)
-    unknown: Flags = np.isnan(spread)
-    sure = np.where(unknown, 0.0, spread)
+    unknown: Flags = np.isnan(acting.spread)
+    sure = np.where(unknown, 0.0, acting.spread)
     squares = np.einsum("ij,jk,ik->i", slopes, sure, slopes)
     lost = np.einsum("ij,jk,ik->i", slopes != 0.0, unknown.astype(float), slopes != 0.0) > 0.0
-    return np.where(lost, np.nan, np.sqrt(np.maximum(squares, 0.0)))
+    errors = np.sqrt(np.maximum(squares, 0.0))
+    return np.where(lost | undetermined(acting, slopes, errors), np.nan, errors)
 
 
 def _acts(margins: Mapping[str, Margin], name: str) -> bool:
