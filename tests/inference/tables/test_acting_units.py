@@ -83,6 +83,7 @@ def test_rows_as_they_come_are_those_of_a_simulation(fit: ht.Fit, row: dict[str,
 
 def test_rows_under_an_intervention_are_those_of_a_simulation(fit: ht.Fit) -> None:
     rows = pd.DataFrame({"z": [0.5, -1.0]})
+    assert len(fit.predict(rows, "y", do={"d": 1.0})) == len(rows)
     for do in ({"d": 1.0}, {"d": 0.0, "g": 2.0}):
         table = fit.predict(rows, ["y", "w"], do=do)
         for k, z in enumerate(rows["z"]):
