@@ -60,14 +60,14 @@ def acting_table(
 
 
 def on_the_scale(fitted: Fitted, question: Distribution) -> Query:
-    """The question about one unit: about the mean where an outcome is in categories or ranked."""
+    """The question about one unit: about the mean where an outcome is in categories or ranked, or a category acts."""
     layer = fitted.moments.layer
     names = [v.variable for of in question.of for _, v in of.parts]
-    if layer is None or all(layer.margin(v) is None for v in names):
+    if fitted.acting is None and (layer is None or all(layer.margin(v) is None for v in names)):
         return question
     if len(names) > 1:
         raise QueryError(
-            f"{', '.join(names)}: where columns are ordered or ranked, one unit has one outcome at a time; name one of "
-            f"them"
+            f"{', '.join(names)}: where columns are ordered or ranked, or a category acts, one unit has one outcome at "
+            f"a time; name one of them"
         )
     return Statistic("E", question.of, question.case)

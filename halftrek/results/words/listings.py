@@ -163,6 +163,11 @@ def counterfactual_of(
         if isinstance(source, Fitted):
             return answer(source, on_the_scale(source, question), **uncertainty)
         return answer_from_model(source, question)
+    if isinstance(source, Fitted) and source.acting is not None:
+        raise InputError(
+            "fit.counterfactual() of a table is not known where a category acts; give one unit at a time, "
+            "{'x': 0.2, 'y': 1}, or ask fit.query(...)"
+        )
     names = source.model.names if isinstance(source, Fitted) else source.names
     table = read_table(rows, names, also=columns_named(do), categories=known)
     if isinstance(source, Fitted) and source.moments.layer is not None:

@@ -126,6 +126,18 @@ def test_a_way_that_next_to_never_occurs_adds_nothing(fit: ht.Fit) -> None:
     assert np.isfinite(table["se"]).all()
 
 
+def test_one_unit_would_have_been_what_a_question_says(fit: ht.Fit) -> None:
+    unit = {"z": 0.4, "d": 0.0, "g": 1.0}
+    found = fit.counterfactual(unit, do={"d": 1}, outcome="y")
+    one = fit.query("E[y_{d=1} | z=0.4, d=0, g=1]")
+    assert (value_of(found), se_of(found)) == (value_of(one), se_of(one))
+    assert interval_of(found) == interval_of(one)
+    with pytest.raises(InputError, match="of a table is not known where a category acts"):
+        fit.counterfactual(pd.DataFrame([unit]), do={"d": 1}, outcome="y")
+    with pytest.raises(QueryError, match="one unit has one outcome at a time"):
+        fit.counterfactual(unit, do={"d": 1}, outcome=["y", "w"])
+
+
 def test_what_is_not_known_of_rows_is_refused(fit: ht.Fit) -> None:
     with pytest.raises(QueryError, match="row 1: d=2, and d has the values 0, 1"):
         fit.predict({"z": [0.0, 1.0], "d": [1.0, 2.0]}, "y")
