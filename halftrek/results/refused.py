@@ -14,8 +14,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 ACTING = (
-    "bounds", "profile", "effects", "decompose", "mediation", "adjustments", "instruments", "counterfactual", "predict",
-    "measures", "r2", "residuals", "tests", "modifications", "report", "sensitivity", "robustness", "assumptions",
+    "bounds", "profile", "decompose", "mediation", "adjustments", "instruments",
+    "measures", "r2", "residuals", "tests", "modifications", "sensitivity", "robustness", "assumptions",
     "benchmark",
 )  # fmt: skip
 BEHIND = (

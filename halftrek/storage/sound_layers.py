@@ -48,6 +48,9 @@ def sound_acting(acting: Acting) -> None:
     shaped(acting.theta, (size,), "theta")
     shaped(acting.spread, (size, size), "spread")
     finite(acting.theta, "theta")
+    if acting.flat is not None:
+        shaped(acting.flat, (len(acting.flat), size), "flat")
+        finite(acting.flat, "flat")
     shaped(acting.scale, (len(acting.centre),), "scale")
     must(bool((acting.scale > 0.0).all()), "a scale is not positive")
     number(acting.loglik, "the log-likelihood")

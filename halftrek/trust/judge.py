@@ -152,7 +152,7 @@ def table_how(fit: Fitted, how: How) -> How:
     refuse_for_layer(fit, how)
     if how.interval is not None:
         return how
-    kind = rows_kind(fit, how)
+    kind: Interval = rows_kind(fit, how) if fit.acting is None else "influence"
     return how if kind == "delta" else replace(how, interval=kind)
 
 

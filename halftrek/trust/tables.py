@@ -14,6 +14,7 @@ from halftrek.estimation import Fitted
 from halftrek.graphs.reach import reach_of
 from halftrek.identification import Verdict
 from halftrek.inference import How, Parameter, estimate, parameter_columns
+from halftrek.inference.evidence.error_units import without_open
 from halftrek.inference.evidence.few_valued import probabilities
 from halftrek.inference.evidence.row_needs import spread_left_out, weights_left_out
 from halftrek.inference.evidence.strength import strengths
@@ -46,7 +47,7 @@ def judged_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncert
     """Every parameter with the interval that suits it, as columns; ``note`` says what may mislead."""
     how = asked(**options) if how is None else how
     if fit.acting is not None:
-        rows = acting_parameters(fit, how)
+        rows = without_open(fit, acting_parameters(fit, how))
         return {name: [getattr(row, name) for row in rows] for name in FIELDS}
     found = parameter_columns(fit, table_how(fit, how))
     doubts = edge_doubts(fit, how.interval is None)
@@ -93,6 +94,8 @@ def judged_parameters(fit: Fitted, how: How | None = None, **options: Unpack[Unc
 
 def judged_effects(fit: Fitted, rows: Sequence[Effect], how: How) -> list[Effect]:
     """Lines of effects with what speaks against their intervals."""
+    if fit.acting is not None:
+        return [*rows] if fit.converged else [_noted(row, [note("steps ran out, acting")]) for row in rows]
     marked = _judged_lines(
         fit, rows, [_query(row) for row in rows], lambda i: [_between(fit, rows[i].cause, rows[i].effect)], how
     )
@@ -129,6 +132,8 @@ def unit_notes(fit: Fitted, held: Collection[str], outcomes: Sequence[str], how:
     That a likelihood is no parabola speaks for another interval, which a table of units cannot have; it does not
     speak against this one, which covers as often as it says unless something is weak.
     """
+    if fit.acting is not None:
+        return [] if fit.converged else [note("steps ran out, acting")]
     doubts = {edge: doubt for edge, doubt in edge_doubts(fit).items() if doubt.code != "no parabola"}
     behind = {edge for x in held for y in outcomes for edge in _between(fit, x, y)} if doubts else set()
     return [*(doubt for edge, doubt in doubts.items() if edge in behind), *_misfit(fit, how)]

@@ -43,6 +43,7 @@ class Acting(Portable):
     spread: Floats
     loglik: float
     converged: bool
+    flat: Floats | None = None  # directions that the rows do not determine, a line each
 
     def places(self, graph: Graph) -> Places:
         """Where the parameters stand."""
@@ -101,10 +102,10 @@ def fit_acting(
         best = _climbed(places, district, near[0], rows, w, finish=True)
         at = own_places(district)
         theta[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
-    spread = np.zeros((places.size, places.size))
+    spread, flat = np.zeros((places.size, places.size)), np.zeros((0, places.size))
     if like is None:
-        spread = spread_of(places, theta, values, w, cluster, sampling=sampling)
-    return Acting(margins, centre, scale, theta, spread, total, arrived)
+        spread, flat = spread_of(places, theta, values, w, cluster, sampling=sampling)
+    return Acting(margins, centre, scale, theta, spread, total, arrived, flat if len(flat) else None)
 
 
 def _begin(places: Places, district: District, rows: Floats, weights: Floats, r: float) -> Floats:

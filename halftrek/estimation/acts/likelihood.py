@@ -20,6 +20,7 @@ from halftrek.estimation.acts.places import District, Places
 LEAST = 1e-300
 LOG_2PI = float(np.log(2.0 * np.pi))
 STEP = 1e-5
+FAR = 100.0  # logarithm of an error's standard deviation, in those of its column, that no data ask for
 BORDER = 1e-6  # smallest eigenvalue of correlations: nearer to zero, larger boxes cannot be integrated
 
 
@@ -48,6 +49,8 @@ class Pieces:
 
 def pieces(places: Places, district: District, theta: Floats, rows: Floats) -> Pieces | None:
     """What a district makes of each row, in standard units; None where parameters make no model."""
+    if any(theta[place] > FAR for place in district.spreads.values()):
+        return None
     omega = places.errors(district, theta)
     own = {i: k for k, i in enumerate(district.members)}
     try:

@@ -15,7 +15,8 @@ from halftrek.layer import Margin
 from halftrek.layer.bivariate import phi
 
 FINE = 1e-4
-SINGULAR = 1e-7
+SINGULAR = 1e-6  # part of the largest eigenvalue below which a likelihood is flat along a direction ...
+SADDLE = -1e-4  # ... and below which it is not at its top
 KNOWN = 2  # members of a district in categories up to which second derivatives cost little
 
 
@@ -43,20 +44,20 @@ def bend_of(places: Places, district: District, theta: Floats, rows: Floats, wei
 
 def spread_of(
     places: Places, theta: Floats, values: Floats, weights: Floats, cluster: Codes | None, *, sampling: bool
-) -> Floats:
-    """The sandwich; nan where the rows do not determine the parameters.
+) -> tuple[Floats, Floats]:
+    """The sandwich, without directions along which the likelihood is flat; and these, a line each.
 
     Districts have parameters that vary by themselves, unless ranks or clusters make them vary together.
     """
-    each = row_influence(places, theta, values, weights)
+    each, flat = influence_and_flat(places, theta, values, weights)
     together = summed(each, weights, cluster, sampling=sampling)
     if cluster is not None or any(not m.cut for m in places.margins.values()):
-        return together
+        return together, flat
     found = np.zeros_like(together)
     for district in places.districts:
         grid = np.ix_(own_places(district), own_places(district))
         found[grid] = together[grid]
-    return found
+    return found, flat
 
 
 def summed(each: Floats, weights: Floats, cluster: Codes | None, *, sampling: bool) -> Floats:
@@ -70,9 +71,18 @@ def summed(each: Floats, weights: Floats, cluster: Codes | None, *, sampling: bo
 
 
 def row_influence(places: Places, theta: Floats, values: Floats, weights: Floats) -> Floats:
-    """What each row, times its weight, adds to the parameters; nan for those that the rows do not determine."""
+    """What each row, times its weight, adds to the parameters."""
+    return influence_and_flat(places, theta, values, weights)[0]
+
+
+def influence_and_flat(places: Places, theta: Floats, values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """What each row adds to the parameters but along flat directions, nan off the top; and these directions.
+
+    Each is as long as parameters are sure, were the others known: what moves along it is not determined, and what does
+    not is as sure as if there were none.
+    """
     rows = in_units(places.names, values, places.margins, places.centre, places.scale)
-    found = np.zeros((len(rows), places.size))
+    found, flat = np.zeros((len(rows), places.size)), [np.zeros((0, places.size))]
     for district in places.districts:
         at = own_places(district)
         bend, each = bend_of(places, district, theta, rows, weights), scores(places, district, theta, rows, at)
@@ -80,13 +90,21 @@ def row_influence(places: Places, theta: Floats, values: Floats, weights: Floats
             found[:, at] = np.nan
             continue
         scale = np.sqrt(np.maximum(np.abs(np.diag(bend)), 1e-300))
-        steep = np.linalg.eigvalsh(bend / np.outer(scale, scale))
-        if len(at) and steep[0] < SINGULAR * steep[-1]:
+        steep, along = np.linalg.eigh(bend / np.outer(scale, scale))
+        if len(at) and steep[0] < SADDLE * steep[-1]:
             found[:, at] = np.nan
             continue
         each = each + _by_ranks(places, district, theta, rows, values, weights)
-        found[:, at] = each @ np.linalg.inv(bend)
-    return found
+        level = steep < SINGULAR * steep[-1:]
+        if level.any():
+            lines = np.zeros((int(level.sum()), places.size))
+            lines[:, at] = along[:, level].T / scale
+            flat.append(lines)
+            rest = along[:, ~level] / scale[:, None]
+            found[:, at] = each @ (rest / steep[~level]) @ rest.T
+        else:
+            found[:, at] = each @ np.linalg.inv(bend)
+    return found, np.concatenate(flat)
 
 
 def _by_ranks(

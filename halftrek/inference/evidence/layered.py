@@ -19,13 +19,13 @@ def layer_notes(fit: Fitted, query: Query) -> tuple[Note, ...]:
     if layer is None:
         return ()
     found: dict[Note, None] = {}
-    for leaf in _leaves(query):
+    for leaf in leaves_of(query):
         if isinstance(leaf, EFFECTS) and not isinstance(leaf, Standardized):
             cause, effect = ends_of(leaf)
             behind = [v for v in (cause, effect) if layer.margin(v) is not None]
             if behind:
                 last = layer.margin(effect)
-                ask = f"P({effect} > {_middle(last):g} | do({cause}=...))" if last is not None else ""
+                ask = f"P({effect} > {middle(last):g} | do({cause}=...))" if last is not None else ""
                 code = "behind units, ask" if ask and layer.margin(cause) is None else "behind units"
                 found[note(code, variables=" and ".join(behind), ask=ask)] = None
     return tuple(found)
@@ -35,11 +35,11 @@ def acting_notes(fit: Fitted, query: Query) -> tuple[Note, ...]:
     """The same where categories act: an effect is on, or of, the variable behind what is in categories or ranked."""
     assert fit.acting is not None
     margins, found = fit.acting.margins, dict[Note, None]()
-    for leaf in _leaves(query):
+    for leaf in leaves_of(query):
         if isinstance(leaf, EFFECTS):
             cause, effect = ends_of(leaf)
             if effect in margins and margins[effect].cut:
-                found[note("error units", variable=effect, middle=f"{_middle(margins[effect]):g}")] = None
+                found[note("error units", variable=effect, middle=f"{middle(margins[effect]):g}")] = None
             if cause in margins and margins[cause].kind == "behind":
                 found[note("error units of a cause", variable=cause)] = None
             ranked = [v for v in (cause, effect) if v in margins and not margins[v].cut]
@@ -76,7 +76,8 @@ def _values(margin: Margin) -> str:
     return ", ".join(values)
 
 
-def _middle(margin: Margin) -> float:
+def middle(margin: Margin) -> float:
+    """A value that about half of the categories are above."""
     return float(margin.values[(len(margin.values) - 1) // 2])
 
 
@@ -86,5 +87,6 @@ def _acts(margin: Margin) -> str:
     return f"acts as the category it is ({_values(margin)})"
 
 
-def _leaves(query: Query) -> Iterable[Leaf | Query]:
+def leaves_of(query: Query) -> Iterable[Leaf | Query]:
+    """The parts of arithmetic, or the question itself."""
     return leaves(query) if isinstance(query, Arithmetic) else (query,)

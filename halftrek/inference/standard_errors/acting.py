@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from halftrek.bottom.arrays import Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.bottom.choices import ColumnKind
 from halftrek.data.layers import all_rows
 from halftrek.errors import InputError
@@ -28,6 +28,7 @@ from halftrek.queries.gradients import Scale
 from halftrek.queries.observed.acting import Told, acting_answer, acting_scale
 
 STEP = 1e-4
+SMALL = 1e-2  # part of a standard error
 
 
 def acting_of(fit: Fitted) -> Acting:
@@ -53,17 +54,26 @@ def estimate_where_acting(fit: Fitted, query: Query, value: float, how: How) -> 
         refuse_interval(how)
     scale = acting_scale(query, acting.margins)
     if how.interval == "bootstrap":
-        drawn = np.array([acting_answer(query, *one.at(fit.graph, one.theta)).value for one in _drawn(fit, how)])
+        drawn = np.array([acting_answer(query, *one.at(fit.graph, one.theta)).value for one in drawn_again(fit, how)])
         tails = [(1.0 - how.level) / 2.0, (1.0 + how.level) / 2.0]
         return _estimate(fit, value, float(drawn.std(ddof=1)), np.quantile(drawn, tails)[None], how)
     slope, cuts = _slope(fit, query, acting), _told(fit, query).cuts
-    with np.errstate(invalid="ignore"):
-        error = (
-            float(np.sqrt(slope @ np.where(slope[:, None] == 0.0, 0.0, acting.spread) @ slope)) if slope.any() else 0.0
-        )
-    if cuts:
-        error = _by_rows(fit, slope, cuts)
+    error = _by_rows(fit, slope, cuts) if cuts else error_of(acting, slope)
     return _estimate(fit, value, error, ends_on(scale, np.array([value]), np.array([how.quantile * error])), how)
+
+
+def error_of(acting: Acting, slope: Floats) -> float:
+    """The standard error of a number, by its slopes in the parameters; those that it does not move with are no part."""
+    used = slope != 0.0
+    error = float(np.sqrt(slope[used] @ acting.spread[np.ix_(used, used)] @ slope[used])) if used.any() else 0.0
+    return nan if bool(undetermined(acting, slope, np.array(error))) else error
+
+
+def undetermined(acting: Acting, slopes: Floats, errors: Floats) -> Flags:
+    """Which numbers move along directions that the rows do not determine, by more than a small part of their error."""
+    if acting.flat is None:
+        return np.zeros(errors.shape, dtype=bool)
+    return np.asarray((np.abs(slopes @ acting.flat.T) > SMALL * errors[..., None]).any(axis=-1))
 
 
 def _by_rows(fit: Fitted, slope: Floats, cuts: Mapping[str, Floats]) -> float:
@@ -77,7 +87,8 @@ def _by_rows(fit: Fitted, slope: Floats, cuts: Mapping[str, Floats]) -> float:
         column = rows.values[:, fit.graph.observed.index(v)]
         each = each + acting.margins[v].cut_influence(column, line) / w.sum()
     sampling = fit.rows is not None and fit.rows.sampling is not None
-    return float(np.sqrt(summed(each[:, None], w, rows.cluster, sampling=sampling)[0, 0]))
+    error = float(np.sqrt(summed(each[:, None], w, rows.cluster, sampling=sampling)[0, 0]))
+    return nan if bool(undetermined(acting, slope, np.array(error))) else error
 
 
 @kept
@@ -118,7 +129,8 @@ def _slope(fit: Fitted, query: Query, acting: Acting) -> Floats:
     return found
 
 
-def _drawn(fit: Fitted, how: How) -> tuple[Acting, ...]:
+def drawn_again(fit: Fitted, how: How) -> tuple[Acting, ...]:
+    """Fits of data sets drawn like this one."""
     return _replicates(fit, how.replicates, how.random_state, how.progress)
 
 
@@ -142,9 +154,12 @@ def _replicates(fit: Fitted, replicates: int, random_state: int, progress: objec
 
 def acting_parameters(fit: Fitted, how: How) -> list[Parameter]:
     """Every parameter as a line of a table: slopes, covariances and variances of errors, intercepts, cuts."""
-    if how.interval not in (None, "influence"):
+    if how.interval not in (None, "influence", "bootstrap"):
         refuse_interval(how)
     acting = acting_of(fit)
+    draws = None
+    if how.interval == "bootstrap":
+        draws = np.array([[value for *_, value in _numbers(fit, one.theta)] for one in drawn_again(fit, how)]).T
     base = _numbers(fit, acting.theta)
     slopes = np.zeros((len(base), len(acting.theta)))
     for k in range(len(acting.theta)):
@@ -155,14 +170,15 @@ def acting_parameters(fit: Fitted, how: How) -> list[Parameter]:
             sides.append(np.array([value for *_, value in _numbers(fit, moved)]))
         slopes[:, k] = (sides[0] - sides[1]) / (2.0 * STEP)
     rows = []
-    for (lhs, op, rhs, value), slope in zip(base, slopes, strict=True):
-        used = slope != 0.0
-        error = float(np.sqrt(slope[used] @ acting.spread[np.ix_(used, used)] @ slope[used])) if used.any() else 0.0
+    for k, ((lhs, op, rhs, value), slope) in enumerate(zip(base, slopes, strict=True)):
+        error = error_of(acting, slope) if draws is None else float(draws[k].std(ddof=1))
         z = value / error if error > 0.0 else nan
         scale: Scale = "log" if op == "~~" and lhs == rhs else "plain"
         low, high = ends_on(scale, np.array([value]), np.array([how.quantile * error]))[0].tolist()
+        if draws is not None:
+            low, high = np.quantile(draws[k], [(1.0 - how.level) / 2.0, (1.0 + how.level) / 2.0]).tolist()
         p = float(two_sided(np.array(z), how.quantile, how.level))
-        rows.append(Parameter(lhs, op, rhs, value, error, z, p, low, high, nan, "" if used.any() else "fixed"))
+        rows.append(Parameter(lhs, op, rhs, value, error, z, p, low, high, nan, "" if slope.any() else "fixed"))
     return rows
 
 

@@ -93,13 +93,17 @@ class Measured:
 
 def effect_rows(fit: Fitted, how: How, *, kind: EffectKind = "all", budget: float = BUDGET) -> list[Effect]:
     """Effects between all pairs with a directed path, causes in causal order; direct, indirect, total of each pair."""
-    if kind not in get_args(EffectKind):
-        raise InputError(f"kind must be one of {', '.join(get_args(EffectKind))}, not {kind!r}")
-    graph = fit.graph
-    asked = [(u, v, name, effect) for u, v in _pairs(graph) for name, effect in _of_pair(graph, u, v, kind)]
+    asked = asked_effects(fit.graph, kind)
     found = measure(fit, [effect for *_, effect in asked], how, budget=budget, together=False)
     sd = dict(zip(fit.model.names, np.sqrt(np.diag(fit.model.cov)), strict=True))
     return [_row(u, v, name, found, i, sd[u] / sd[v]) for i, (u, v, name, _) in enumerate(asked)]
+
+
+def asked_effects(graph: Graph, kind: EffectKind) -> list[tuple[str, str, str, PathSum]]:
+    """Cause, effect and kind of each row, and the paths that it is over."""
+    if kind not in get_args(EffectKind):
+        raise InputError(f"kind must be one of {', '.join(get_args(EffectKind))}, not {kind!r}")
+    return [(u, v, name, effect) for u, v in _pairs(graph) for name, effect in _of_pair(graph, u, v, kind)]
 
 
 def columns_of(rows: Sequence[object], kind: type) -> Columns:

@@ -22,6 +22,7 @@ from halftrek.queries.derivatives import Scale
 from halftrek.queries.evaluate import evaluate, value_of
 from halftrek.queries.gradients import scale_of
 from halftrek.queries.kinds.effects import EFFECTS, ends_of
+from halftrek.queries.kinds.statistics import refuse_single_values
 from halftrek.queries.kinds.terms import Expression
 from halftrek.queries.kinds.variants import Case, Event, Variant, single
 from halftrek.queries.numbers import combined
@@ -141,6 +142,8 @@ def _moving(margins: Margins, of: Callable[[Translation], float]) -> Told:
 
 def _chance(term: Probability, model: CGLSCM, margins: Margins, t: Translation) -> float:
     events, case = tuple(map(t.event, term.events)), t.case(term.case)
+    if any(e.at is not None for e in events):
+        refuse_single_values(term if len(events) == 1 else replace(term, events=events))
     events = tuple(replace(e, of=case.placed_sum(e.of)) for e in events)
     worlds = _worlds(tuple(v for e in events for _, v in e.of.parts), case, model, margins)
     known = case.in_worlds.events

@@ -159,9 +159,10 @@ def _parts(
 def determined(fit: Fit) -> dict[Edge, bool]:
     """Which edges' weights the data of a fit determine."""
     from halftrek.inference import parameter_rows
+    from halftrek.trust import judged_parameters
 
     found = {edge for edge, value in fit.graph.known.items() if not isinstance(value, str)}
-    for row in parameter_rows(fit):
+    for row in parameter_rows(fit) if fit.acting is None else judged_parameters(fit):
         if row.op in ("~", "=~", "~~") and not np.isnan(row.est):
             found |= {row.edge, row.edge.turned} if row.op == "~~" else {row.edge}
     return {e: e in found for e in starmap(Edge, fit.graph.edges())}

@@ -16,6 +16,7 @@ from halftrek.inference.how import Uncertainty, asked
 from halftrek.queries import Query, variables_of
 from halftrek.reporting.document import Bullets, Chapter, Notice, Paragraph, Piece
 from halftrek.reporting.html import question_ends
+from halftrek.reporting.report.acting import left_out
 from halftrek.reporting.report.assumptions import assumption_sentences
 from halftrek.reporting.report.checks import checks_chapter
 from halftrek.reporting.report.data import data_chapter
@@ -87,7 +88,7 @@ def _report(
     asked = [ask(fit, query, how) for query in queries]
     common = common_warnings(asked)
     focus = _focus(queries)
-    checks, found = checks_chapter(fit)
+    checks, found = checks_chapter(fit) if fit.acting is None else (left_out(), [])
     head = title or _title(queries, fit)
     makers: list[Callable[[], Chapter]] = [
         lambda: graph_chapter(fit, question_ends(queries[0]) if queries else (None, None)),

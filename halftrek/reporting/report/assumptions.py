@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from halftrek.inference import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals import kind_of
+from halftrek.reporting.report.acting import ASSUMED
 from halftrek.reporting.report.uncertainty import for_tables
 from halftrek.reporting.tables import count, number
 from halftrek.results.words.wording import listed
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 _NAMED = 12  # pairs that are named; of more the rest is counted
 _CROWD = 4  # variables that are named once rather than pair by pair
+_RECORDED = (
+    "Every variable is recorded as it acts: errors of measurement count as part of the variable unless a hidden cause "
+    "stands for the true one."
+)
 
 
 def assumption_sentences(fit: Fit, how: How, focus: Sequence[str]) -> list[str]:
@@ -27,15 +32,20 @@ def assumption_sentences(fit: Fit, how: How, focus: Sequence[str]) -> list[str]:
     return [
         *_absent(graph, focus),
         *_hidden(graph),
-        "Effects are linear, and the same for all units: no interactions, no thresholds, no feedback loops.",
-        "Every variable is recorded as it acts: errors of measurement count as part of the variable unless a hidden "
-        "cause stands for the true one.",
-        f"Errors are normal where a question is about a distribution, a probability or a quantile, or conditions on "
-        f"what was seen. Means, effects and contrasts do not need it. {_normal(fit, how)}",
+        *(_linear(fit, how) if fit.acting is None else ASSUMED),
+        _RECORDED,
         _rows(fit),
         *_missing(fit),
         *_held(fit),
     ]
+
+
+def _linear(fit: Fit, how: How) -> tuple[str, ...]:
+    return (
+        "Effects are linear, and the same for all units: no interactions, no thresholds, no feedback loops.",
+        f"Errors are normal where a question is about a distribution, a probability or a quantile, or conditions on "
+        f"what was seen. Means, effects and contrasts do not need it. {_normal(fit, how)}",
+    )
 
 
 def _normal(fit: Fit, how: How) -> str:

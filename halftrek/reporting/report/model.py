@@ -16,6 +16,7 @@ from halftrek.reporting.document import Chapter, Heading, Paragraph, Piece, Rema
 from halftrek.reporting.plots.drawing import determined
 from halftrek.reporting.plots.effects import plot_effects
 from halftrek.reporting.plots.svg import graph_svg
+from halftrek.reporting.report.acting import CAPTION, EFFECTS
 from halftrek.reporting.report.figures import drawn, figure
 from halftrek.reporting.report.uncertainty import for_tables, remark
 from halftrek.results.words.listings import effect_rows_of
@@ -39,7 +40,7 @@ def graph_chapter(fit: Fit, ends: tuple[str | None, str | None]) -> Chapter:
     if len(graph) > _DRAWN or graph.edge_count > _EDGES:
         parts.append(Remark("It is too large to be drawn; the edges are in the table of parameters."))
     else:
-        caption = "Numbers are estimated weights, in the units of the variables."
+        caption = "Numbers are estimated weights, in the units of the variables." if fit.acting is None else CAPTION
         if graph.bidirected or graph.latents:
             caption += " Dashed: hidden causes, and covariances of errors that they make."
         if not all(determined(fit).values()):
@@ -61,13 +62,16 @@ def effects_chapter(fit: Fit, how: How, focus: Sequence[str]) -> Chapter:
         Paragraph(
             "Direct: the arrow. Total: over all directed paths. Indirect: total less direct. Each is the change of the "
             "effect, in its units, for one unit more of the cause."
+            if fit.acting is None
+            else EFFECTS
         ),
     ]
     if unknown:
-        parts.append(Paragraph(f"{unknown} of {len(rows)} effects are not identified and have no number."))
+        why = "are not identified and" if fit.acting is None else "are not identified, or no single number, and"
+        parts.append(Paragraph(f"{unknown} of {len(rows)} effects {why} have no number."))
     parts += [Remark(note)] if note else []
     parts += [effects_table(chosen), Remark(remark(fit, how))]
-    forest = _largest([r for r in rows if r.kind == "total" and not math.isnan(r.ci_low)])
+    forest = _largest([r for r in rows if r.kind == "total" and not math.isnan(r.ci_low + r.std)])
     if forest:
         cut = ", the largest ones" if len(forest) == _FOREST else ""
         sd = dict(zip(fit.model.names, np.sqrt(np.diag(fit.model.cov)), strict=True))

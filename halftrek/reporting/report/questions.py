@@ -32,6 +32,7 @@ from halftrek.reporting.document import (
     Table,
 )
 from halftrek.reporting.plots.drawing import edge_weights
+from halftrek.reporting.report.acting import NO_NUMBER
 from halftrek.reporting.report.answers import by_instruments, densities, paths
 from halftrek.reporting.report.rests import by_independence, if_independent, left, rests_on
 from halftrek.reporting.tables import Cell, number
@@ -64,6 +65,7 @@ class Asked:
     obstacle: str = ""
     left: Bounds | None = None  # of a refused number
     independent: Answer | str = ""  # of a refused number, if errors are independent; or why there is nothing to say
+    instead: str = "identified, no value asked"  # of a number that there is not
 
 
 def read_questions(questions: str | Query | Iterable[str | Query], graph: Graph) -> tuple[Query, ...]:
@@ -85,7 +87,9 @@ def ask(fit: Fit, query: Query, how: How) -> Asked:
         obstacle = "It cannot be known from data like these, however many."
         return Asked(query, refusal.verdict, None, obstacle, known, if_independent(fit, query, how.level))
     except QueryError as error:  # values that were left out: identification is all that was asked
-        return Asked(query, identify(fit.graph, query), None, f"There is a verdict and no number: {error}.")
+        verdict, obstacle = identify(fit.graph, query), f"There is a verdict and no number: {error}."
+        instead = Asked.instead if fit.acting is None else NO_NUMBER
+        return Asked(query, verdict, None, obstacle, instead=instead)
     assert found.verdict is not None  # of a fit there always is one
     return Asked(query, found.verdict, replace(found, crude=_crude(fit, query, how)))
 
@@ -93,7 +97,7 @@ def ask(fit: Fit, query: Query, how: How) -> Asked:
 def _crude(fit: Fit, query: Query, how: How) -> Answer | None:
     """What the rows say without the graph, where they say something."""
     try:
-        return crude_of(fit, query, **asdict(how)) if has_crude(query) else None
+        return crude_of(fit, query, **asdict(how)) if has_crude(query) and fit.acting is None else None
     except (DataError, QueryError):  # no row has all that it takes, what it takes does not vary, or is hidden
         return None
 
@@ -102,7 +106,7 @@ def short(asked: Asked) -> list[str | Span]:
     """The question with its answer in one line."""
     found = [verdict_span(asked.verdict)] if asked.answer is None else _headline(asked.answer)
     if asked.answer is None and asked.verdict.identified:
-        found = [Span("identified, no value asked", "good")]
+        found = [Span(asked.instead, "good")]
     return [Span(str(asked.query), "code"), ": ", *found]
 
 
@@ -116,9 +120,9 @@ def question_chapter(fit: Fit, asked: Asked, k: int, how: How, common: Collectio
     if asked.answer is not None:
         parts += _answered(fit, asked.answer, asked.verdict, k, how, common)
     elif asked.verdict.identified:
-        parts += [Remark(asked.obstacle), *_formula(asked.verdict)]
+        parts += [Remark(asked.obstacle), *(_formula(asked.verdict) if fit.acting is None else [])]
     else:
-        parts += _refused(asked, f"q{k}")
+        parts += _refused(asked, f"q{k}", acting=fit.acting is not None)
     return Chapter(f"question-{k}", f"Question {k}: {shown}", parts)
 
 
@@ -130,6 +134,8 @@ def _answered(fit: Fit, found: Answer, verdict: Verdict, k: int, how: How, commo
     parts: list[Piece] = [Paragraph(_headline(found), "answer")]
     parts += [Notice(warnings)] if warnings else []
     parts += _numbers(found)
+    if fit.acting is not None:
+        return [*parts, Heading("In sentences"), Paragraph(_explanation(found, "The formula: "))]
     parts += _formula(verdict)
     parts += [Heading("In sentences"), Paragraph(_explanation(found))]
     parts += densities(fit, found, f"q{k}")
@@ -179,17 +185,23 @@ def _formula(verdict: Verdict) -> Document:
     return [Remark(f"What it is a function of, {ground}:"), Formula(verdict.estimand)]
 
 
-def _explanation(found: Answer) -> str:
-    """The sentences less those that stand in other places of this section."""
-    lines = found.explain().splitlines()
-    return "\n".join(line for line in lines if not line.startswith(("The question: ", "Note: ")))
+def _explanation(found: Answer, *without: str) -> str:
+    """The sentences less those that stand in other places of this section, and those that begin ``without``."""
+    kept: list[str] = []
+    left = False
+    for line in found.explain().splitlines():
+        if not line.startswith("  "):  # what is indented belongs to the line above
+            left = line.startswith(("The question: ", "Note: ", *without))
+        kept += [] if left else [line]
+    return "\n".join(kept)
 
 
 # -- without one ---------------------------------------------------------------------------------
 
 
-def _refused(asked: Asked, name: str) -> Document:
+def _refused(asked: Asked, name: str, *, acting: bool) -> Document:
     verdict = asked.verdict
+    steps = () if acting else verdict.next_steps  # their lines are for linear models
     parts: list[Piece] = [Notice([asked.obstacle], "No number is given.")]
     parts.append(Paragraph("\n".join((verdict.explain().splitlines()[0], *verdict.reasons))))
     if asked.left is not None:
@@ -200,9 +212,9 @@ def _refused(asked: Asked, name: str) -> Document:
         parts += _witness(verdict.graph, verdict.witness)
     if verdict.helps:
         parts += [Heading("What would help"), Remark("Any one of these:"), Bullets(verdict.helps)]
-    if verdict.next_steps:
+    if steps:
         parts.append(Heading("What to do next"))
-    for step in verdict.next_steps:
+    for step in steps:
         parts += [Paragraph(step.text), Listing(step.line())]
     return parts
 

@@ -18,6 +18,7 @@ from halftrek.inference import How
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.intervals import KINDS
 from halftrek.reporting.document import Chapter, Document, Facts, Heading, Listing, Piece, Remark
+from halftrek.reporting.report.acting import METHOD
 from halftrek.reporting.report.data import digests, file_name
 from halftrek.reporting.report.uncertainty import words_of
 from halftrek.reporting.tables import count
@@ -109,6 +110,7 @@ def _data(fit: Fit, how: How, questions: Sequence[str]) -> tuple[list[str], str]
     if fit.rows is not None:  # how strong instruments are is looked for in the rows
         verdicts = [identify(fit.graph, read_question(question)) for question in questions]
         needs_rows = needs_rows or any(map(instrument_equations, verdicts))
+    needs_rows = needs_rows or fit.acting is not None
     if needs_rows or not kind_of_data(fit).moments_suffice or len(fit.moments.names) > _WIDEST:
         names = bare_names(fit.moments.names, () if fit.rows is None else fit.rows.categories) or ()
         columns = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
@@ -216,7 +218,7 @@ def command(fit: Fit, questions: Sequence[str], title: str, name: str, how: How)
 def _options(fit: Fit, how: How) -> list[tuple[str, str]]:
     method = {"em": "maximum likelihood (EM with a second-order finish)", "cgl-go": "CGL-Go"}
     pairs = [
-        ("estimation", method.get(fit.method, fit.method)),
+        ("estimation", method.get(fit.method, fit.method) if fit.acting is None else METHOD),
         ("how it ended", str(fit.status)),
         ("level", f"{100 * how.level:g}%"),
         ("intervals of questions", words_of(how)),

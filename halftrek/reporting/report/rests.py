@@ -60,7 +60,9 @@ def left(found: Bounds, name: str) -> Document:
 
 def if_independent(fit: Fit, query: Query, level: float) -> Answer | str:
     """What independent errors tell of a refused number; a text says why they do not, an empty one needs no word."""
-    if fit.rows is None or fit.graph.hidden or not beyond_covariances(fit.graph, query, witness=False).identified:
+    if fit.rows is None or fit.graph.hidden or fit.acting is not None:
+        return ""
+    if not beyond_covariances(fit.graph, query, witness=False).identified:
         return ""
     try:
         return independent(fit, query, crude=False, level=level)

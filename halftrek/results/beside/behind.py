@@ -12,6 +12,7 @@ from halftrek.data.sources.tables import Table, table_like
 from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
 from halftrek.inference import How
+from halftrek.inference.tables.acting_units import acting_units
 from halftrek.inference.tables.layer_units import layer_units
 from halftrek.notes import in_short, note
 from halftrek.queries import Distribution, Query, Statistic
@@ -41,15 +42,32 @@ def layer_table(
     return table_like(rows, {**found, "note": [said] * len(table.values)} if said else found)
 
 
+def acting_table(
+    fitted: Fitted,
+    rows: object,
+    table: Table,
+    held: Mapping[str, Floats],
+    outcomes: Sequence[str],
+    wanted: How,
+    unidentified: Unidentified,
+) -> Frame:
+    """The same where categories act."""
+    found = acting_units(
+        fitted, table, held, outcomes, wanted, decide=partial(verdict_of, fitted.graph), unidentified=unidentified
+    )
+    said = in_short(unit_notes(fitted, held, outcomes, wanted))
+    return table_like(rows, {**found, "note": [said] * len(table.values)} if said else found)
+
+
 def on_the_scale(fitted: Fitted, question: Distribution) -> Query:
-    """The question about one unit: about the mean where an outcome is in categories or ranked."""
+    """The question about one unit: about the mean where an outcome is in categories or ranked, or a category acts."""
     layer = fitted.moments.layer
     names = [v.variable for of in question.of for _, v in of.parts]
-    if layer is None or all(layer.margin(v) is None for v in names):
+    if fitted.acting is None and (layer is None or all(layer.margin(v) is None for v in names)):
         return question
     if len(names) > 1:
         raise QueryError(
-            f"{', '.join(names)}: where columns are ordered or ranked, one unit has one outcome at a time; name one of "
-            f"them"
+            f"{', '.join(names)}: where columns are ordered or ranked, or a category acts, one unit has one outcome at "
+            f"a time; name one of them"
         )
     return Statistic("E", question.of, question.case)

@@ -24,7 +24,7 @@ from halftrek.inference.tables.units import Maps, columns_named, estimated_maps,
 from halftrek.notes import in_short, note
 from halftrek.queries.units import unit_query
 from halftrek.results.answering import how_of, verdict_of
-from halftrek.results.beside.behind import layer_table
+from halftrek.results.beside.behind import acting_table, layer_table
 from halftrek.trust import table_how, unit_notes
 
 
@@ -49,6 +49,8 @@ def prediction_of(
     outcomes = named or _absent(graph, table, changed)
     held = held_values(graph, changed, table) if changed else {}
     seen = _evidence(graph, table, outcomes, tuple(held), given)
+    if fitted.acting is not None:
+        return acting_table(fitted, rows, table.select(seen), held, outcomes, wanted, unidentified)
     if fitted.moments.layer is not None:
         return layer_table(fitted, rows, table.select(seen), held, outcomes, wanted, unidentified)
     normal = [v for v in outcomes if takes_normal(fitted, unit_query((), tuple(held), (v,)))]

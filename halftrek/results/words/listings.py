@@ -25,6 +25,7 @@ from halftrek.inference.evidence.rows_behind import categories_behind, in_number
 from halftrek.inference.how import Uncertainty, asked
 from halftrek.inference.information.behind.dwls import WEIGHTED, dwls_measures
 from halftrek.inference.information.information import Kind
+from halftrek.inference.tables.acting_effects import acting_effects
 from halftrek.inference.tables.decomposition import Decomposition, decompose
 from halftrek.inference.tables.effects import Effect, columns_of, effect_rows
 from halftrek.inference.tables.mediation import Mediation, mediate
@@ -117,6 +118,8 @@ def effects_of(fitted: Fitted, kind: EffectKind, *, budget: float, **uncertainty
 
 def effect_rows_of(fitted: Fitted, how: How, *, kind: EffectKind = "all", budget: float = 5.0) -> list[Effect]:
     """Every effect with its uncertainty; one whose interval may mislead says so."""
+    if fitted.acting is not None:
+        return judged_effects(fitted, acting_effects(fitted, how, kind=kind, budget=budget), how)
     return judged_effects(fitted, effect_rows(fitted, table_how(fitted, how), kind=kind, budget=budget), how)
 
 
@@ -160,6 +163,11 @@ def counterfactual_of(
         if isinstance(source, Fitted):
             return answer(source, on_the_scale(source, question), **uncertainty)
         return answer_from_model(source, question)
+    if isinstance(source, Fitted) and source.acting is not None:
+        raise InputError(
+            "fit.counterfactual() of a table is not known where a category acts; give one unit at a time, "
+            "{'x': 0.2, 'y': 1}, or ask fit.query(...)"
+        )
     names = source.model.names if isinstance(source, Fitted) else source.names
     table = read_table(rows, names, also=columns_named(do), categories=known)
     if isinstance(source, Fitted) and source.moments.layer is not None:
