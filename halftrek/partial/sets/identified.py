@@ -32,7 +32,8 @@ from halftrek.queries import Distribution, Probability, Query, check_query, eval
 from halftrek.syntax import parse_question
 
 _TRY = 0.29  # where coordinates stand that matter for nothing
-_SHOWN = 1e-4  # by which a model's answer may miss the end that it is to show
+_SHOWN = 1e-4  # by which a model's answer may miss the end that it is to show ...
+_ON_THE_WAY = 1e-2  # ... and a limit that it is to be near: of events it is told from models that are not very far
 _BROKEN = 1e-6  # by which an assumption may be missed
 _ZERO = 1e-12  # share of its terms, below which a divisor is taken for zero
 _NO_RATIO = "Models in which {} is zero have no answer; what answers come near to there counts."
@@ -223,18 +224,18 @@ class _Task:
         if not isfinite(end.value):
             return End(end.value, False)
         model, exactly = self._model(end)
-        if model is not None and not self._shows(model, end.value):  # so far out that its digits are lost
+        if model is not None and not self._shows(model, end):  # so far out that its digits are lost
             model, exactly = None, False
         return End(self._in_range(end.value), end.attained and exactly, tuple(map(str, end.binding)), model)
 
-    def _shows(self, model: CGLSCM, value: float) -> bool:
+    def _shows(self, model: CGLSCM, end: Reached) -> bool:
         """True if the answer of a model is the value of an end, or near it."""
         try:
             found = evaluate(self.query, model)
         except (HalftrekError, np.linalg.LinAlgError):
             return False
         answer = float(found.mean[0]) if isinstance(found, Gaussian) else float(found)
-        return abs(answer - value) <= _SHOWN * max(1.0, abs(value))
+        return abs(answer - end.value) <= (_SHOWN if end.attained else _ON_THE_WAY) * max(1.0, abs(end.value))
 
     def _model(self, end: Reached) -> tuple[CGLSCM | None, bool]:
         """The model at an end; a little beside it where it is at a pole of some other weight."""

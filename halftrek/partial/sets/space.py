@@ -136,12 +136,10 @@ class Space:
 
     def _proved(self, pieces: list[Piece]) -> Found:
         """The ends and holes proved, as far as they can be."""
-        proved = len(self.coordinates) <= MOST_PROVED
+        few = proved = len(self.coordinates) <= MOST_PROVED
         for k, sign in enumerate((-1.0, 1.0)):
             self.advance(4 + k, _STEPS)
-            done = False
-            if len(self.coordinates) <= MOST_PROVED:
-                done, pieces = self._prove_end(sign, pieces)
+            done, pieces = self._prove_end(sign, pieces) if few else (False, pieces)
             if not done:
                 if self.quick:
                     return Found(pieces, False, self.boxes)
@@ -236,8 +234,8 @@ class Space:
         Lines show it exactly; where claims are equations no line stays on them, and programs go there.
         """
         claims = [*self.claims, within(self.form, low, high)]
-        starts = [*self.shown, *feasible_points(self.problem, np.random.default_rng(7))[:_LINES]]
-        starts.sort(key=lambda u: float(np.abs(u).max()))  # far out digits are lost
+        points = [*self.shown, *feasible_points(self.problem, np.random.default_rng(7))[:_LINES]]
+        starts = sorted(points, key=lambda u: float(np.abs(u).max()))  # far out digits are lost
         for u in starts:
             for step in (*np.eye(len(u)), *(v - u for v in self.shown if v is not u)):
                 line = Line(self._placed(u), self._placed(step))
