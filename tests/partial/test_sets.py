@@ -173,3 +173,15 @@ def test_the_value_says_all_of_itself() -> None:
     assert 0.5 in found
     assert 0.7 not in found
     assert isfinite(found.high)
+
+
+def test_a_pole_at_zero_of_what_is_asked_hides_no_model_elsewhere() -> None:
+    graph = "v0 -> v1 -> v2 -> v3; v1 -> v3; v0 <-> v1; v0 <-> v2; v0 <-> v3; v1 <-> v3"
+    rows = np.random.default_rng(0).normal(size=(6, 4))
+    data = ht.Moments.from_cov(rows.T @ rows / 6.0, names=["v0", "v1", "v2", "v3"], n=500)
+    found = ht.bounds(graph, data, "Var[v2_{v1=1} | v2=1]", assume=["norm(v0 -> v3, v2 -> v3) <= 0.347"])
+    assert not found.empty  # the assumption is about other weights, and there is a place for them
+    assert (found.low, found.high) == (0.0, np.inf)
+    model = found.models["low"]
+    assert model is not None
+    assert np.hypot(model.T[0, 3], model.T[2, 3]) <= 0.347 + 1e-9

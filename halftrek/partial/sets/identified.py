@@ -32,6 +32,7 @@ from halftrek.queries import Distribution, Probability, Query, check_query, eval
 from halftrek.syntax import parse_question
 
 _TRY = 0.29  # where coordinates stand that matter for nothing
+_NOTHING = 1e-40  # exact numbers have 160 bits, and units are near those of the answer
 _SHOWN = 1e-4  # by which a model's answer may miss the end that it is to show ...
 _ON_THE_WAY = 1e-2  # ... and a limit that it is to be near: of events it is told from models that are not very far
 _BROKEN = 1e-6  # by which an assumption may be missed
@@ -142,7 +143,7 @@ class _Task:
         finder: Projection | Space
         pieces: list[Piece] = []
         proved = False
-        sound = self._sound_for(claims)
+        sound = self._sound_for(claims, own)
         if Projection.suits(form, own):
             projection = Projection(form, claims, own, self.count)
             if len(own) > 2 and not projection.equations:  # boxes are quicker, unless they run out
@@ -171,25 +172,30 @@ class _Task:
                 self.others[places[0]] = place
                 continue
             assert self.form is not None
-            u, sure = Space(self.form, claims, places, self.columns, self._sound_for(claims)).possible()
+            u, sure = Space(self.form, claims, places, self.columns, self._sound_for(claims, places)).possible()
             if u is None:
                 return False, sure
             self.others[places] = u
         return True, certain
 
-    def _sound_for(self, claims: Sequence[Claim]) -> Callable[[Floats], bool]:
-        """Is there a model at a point that obeys some claims? Asked without polynomials, which far out lose digits."""
+    def _sound_for(self, claims: Sequence[Claim], places: Sequence[int]) -> Callable[[Floats], bool]:
+        """Is there a model at a point that obeys some claims? Asked without polynomials, which far out lose digits.
+
+        Coordinates other than those of some places are where they may be: at zero may be a pole.
+        """
         assumed = [claim.reason for claim in claims if not isinstance(claim.reason, str)]
         held = conditions_of(assumed, self.graph, self.fibre.plan.names)
 
         def sound(u: Floats) -> bool:
-            if not self._sound(u):
+            there = self.others.copy()
+            there[places] = u[places]
+            if not self._sound(there):
                 return False
-            models = self.fibre.at(u * self.tower.units)
+            models = self.fibre.at(there * self.tower.units)
             values = held.values(State(models.T, models.omega, self.fibre.sigma, models.noise))
             return bool((np.where(held.equal, np.abs(values), values) < _BROKEN).all())
 
-        return sound if assumed else self._sound
+        return sound
 
     def _sound(self, u: Floats) -> bool:
         """Is there a model at a point, none of its noise negative, with this covariance?"""
@@ -217,7 +223,9 @@ class _Task:
         return IdentifiedSet(self.query, self.assumed, values, lower, upper, certificate, free, notes, gaps=gaps)
 
     def _in_range(self, value: float) -> float:
-        """A probability that rounding has taken beyond 0 or 1 is that."""
+        """A probability that rounding has taken beyond 0 or 1 is that, and what is nothing to all digits is nothing."""
+        if abs(value) < _NOTHING:
+            return 0.0
         return min(max(float(value), 0.0), 1.0) if isinstance(self.query, Probability) else float(value)
 
     def _end(self, end: Reached) -> End:
@@ -256,7 +264,7 @@ class _Task:
             models = self.fibre.at(there * self.tower.units)
             if not _finite(models.T, models.omega) or not self._divides(there):
                 continue
-            if nudge == 0.0 or known or self._sound_for(self.claims)(there):
+            if nudge == 0.0 or known or self._sound_for(self.claims, range(self.count))(there):
                 return models.one(), nudge == 0.0
         return None, False
 
