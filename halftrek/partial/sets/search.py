@@ -57,6 +57,7 @@ def sampled(problem: Problem, rng: np.random.Generator, count: int = _POINTS) ->
     return np.where(bounded, inside, np.where(np.isfinite(low), above, np.where(np.isfinite(high), below, spread)))
 
 
+@np.errstate(all="ignore")  # far out numbers may be too large, and are left out
 def feasible_points(problem: Problem, rng: np.random.Generator) -> Floats:
     """Points where the claims hold; where chance meets none, those that descents from the nearest reach."""
     points = sampled(problem, rng)
@@ -72,12 +73,14 @@ def feasible_points(problem: Problem, rng: np.random.Generator) -> Floats:
     return np.vstack([inside, *(u[None] for u in more)]) if more else inside
 
 
+@np.errstate(all="ignore")  # far out numbers may be too large, and are left out
 def repaired(problem: Problem, u: Floats) -> Floats | None:
     """A nearby point where the claims hold, by a program that moves as little as it must; None if it finds none."""
     found = _program(problem, u, lambda x: (0.5 * float((x - u) @ (x - u)), x - u))
     return found if bool(problem.claims.holds(found, SLACK)) and problem.sound(found) else None
 
 
+@np.errstate(all="ignore")  # far out numbers may be too large, and are left out
 def improved(problem: Problem, sign: float, starts: Sequence[Floats]) -> tuple[float, Floats] | None:
     """The largest ``sign * inner`` that programs from some points reach, and where."""
     best: tuple[float, Floats] | None = None
