@@ -86,7 +86,8 @@ def _where_acting(fitted: Fitted, query: Query, verdict: Verdict, how: How) -> A
     value = value_where_acting(fitted, query)
     judged = judge_acting(fitted, query, value, how)
     notes = (*acting_notes(fitted, query), *judged.notes)
-    return Answer(query, value, verdict, notes, judged.estimate, None, fitted.n, None, fitted.frame)
+    plain = replace(verdict, estimand=None, latex=None)  # a formula in covariances, which the number does not come from
+    return Answer(query, value, plain, notes, judged.estimate, None, fitted.n, None, fitted.frame)
 
 
 def value_in(fitted: Fitted, query: Query) -> float | Gaussian:
