@@ -135,6 +135,15 @@ INTERVALS: dict[str, Words] = {
         "find a stronger instrument",
         "weak: the interval cannot be trusted",
     ),
+    "weak, acting": Words(
+        "{reason}: the interval cannot be trusted; find a stronger instrument",
+        "weak: the interval cannot be trusted",
+    ),
+    "few clusters, acting": Words(
+        "{clusters} clusters are few for this interval, which may be too narrow",
+        "few clusters",
+        level="doubt",
+    ),
     "profile chosen": Words(
         "the interval is by profile likelihood, since one from a standard error would mislead: {reason}",
         "interval by profile likelihood",

@@ -26,6 +26,7 @@ from halftrek.notes import Note, note
 from halftrek.queries import DirectEffect, PathEffect, Probability, Query, TotalEffect
 from halftrek.queries.gradients import linearize, scale_of
 from halftrek.queries.kinds.terms import Arithmetic, leaves
+from halftrek.trust.acting import doubts_everywhere, weakness
 from halftrek.trust.layered import judged_layer, layer_kind, refuse_for_layer
 from halftrek.trust.misfit import misfit_notes, rejected
 from halftrek.trust.strength import STRONG, Strength, weakest_step
@@ -62,14 +63,13 @@ def judge(fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict,
     return replace(found, notes=(*found.notes, *misfit_notes(fit, query, chosen)))
 
 
-def judge_acting(fit: Fitted, query: Query, value: float, how: How) -> Judged:
+def judge_acting(fit: Fitted, query: Query, value: float, verdict: Verdict, how: How) -> Judged:
     """The same where categories act: the likelihood of the rows is known, and no moments stand for them."""
     from halftrek.inference.standard_errors.acting import estimate_where_acting
 
     found = estimate_where_acting(fit, query, value, how)
-    notes: tuple[Note, ...] = (note("no information"),) if np.isnan(found.errors).any() else ()
-    troubled = (note("steps ran out, acting"),) if not fit.converged else ()
-    return Judged(found, (*troubled, *notes))
+    lost = [note("no information")] if np.isnan(found.errors).any() else weakness(fit, query, verdict)
+    return Judged(found, (*doubts_everywhere(fit, FEW_CLUSTERS), *lost))
 
 
 def judge_line(fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Judged:

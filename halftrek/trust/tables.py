@@ -31,7 +31,8 @@ from halftrek.inference.tables.mediation import Mediation, Route
 from halftrek.inference.tables.parameter import FIELDS
 from halftrek.notes import Note, in_short, note
 from halftrek.queries import DirectEffect, ErrorCovariance, Query, TotalEffect, evaluate
-from halftrek.trust.judge import SURE, doubt_of, rests_of, table_how
+from halftrek.trust.acting import doubts_everywhere, weak_edges
+from halftrek.trust.judge import FEW_CLUSTERS, SURE, doubt_of, rests_of, table_how
 from halftrek.trust.misfit import LARGE, rejected
 from halftrek.trust.strength import STRONG
 
@@ -47,7 +48,7 @@ def judged_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncert
     """Every parameter with the interval that suits it, as columns; ``note`` says what may mislead."""
     how = asked(**options) if how is None else how
     if fit.acting is not None:
-        rows = without_open(fit, acting_parameters(fit, how))
+        rows = [_of_acting(fit, row) for row in without_open(fit, acting_parameters(fit, how))]
         return {name: [getattr(row, name) for row in rows] for name in FIELDS}
     found = parameter_columns(fit, table_how(fit, how))
     doubts = edge_doubts(fit, how.interval is None)
@@ -73,6 +74,15 @@ def judged_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncert
     return {**found, "ci_low": low, "ci_high": high, "note": notes}
 
 
+def _of_acting(fit: Fitted, row: Parameter) -> Parameter:
+    """A parameter of a fit in which categories act, with what speaks against its interval."""
+    if not row.se > 0.0:
+        return row
+    weak = weak_edges(fit).get((row.rhs, row.lhs)) if row.op == "~" else None
+    cautions = [*([] if weak is None else [weak]), *doubts_everywhere(fit, FEW_CLUSTERS)]
+    return replace(row, note="; ".join(filter(None, (row.note, in_short(cautions)))))
+
+
 def _with_cuts(fit: Fitted, found: Columns, how: How) -> Columns:
     """The same with a line for each cut between categories, written as in lavaan: ``y | t1``."""
     if fit.rows is None:
@@ -95,7 +105,9 @@ def judged_parameters(fit: Fitted, how: How | None = None, **options: Unpack[Unc
 def judged_effects(fit: Fitted, rows: Sequence[Effect], how: How) -> list[Effect]:
     """Lines of effects with what speaks against their intervals."""
     if fit.acting is not None:
-        return [*rows] if fit.converged else [_noted(row, [note("steps ran out, acting")]) for row in rows]
+        weak, against = weak_edges(fit), doubts_everywhere(fit, FEW_CLUSTERS)
+        behind = [[weak[e] for e in weak if e in _between(fit, row.cause, row.effect)] for row in rows]
+        return [_noted(row, [*own, *against]) if row.se > 0.0 else row for row, own in zip(rows, behind, strict=True)]
     marked = _judged_lines(
         fit, rows, [_query(row) for row in rows], lambda i: [_between(fit, rows[i].cause, rows[i].effect)], how
     )
@@ -133,7 +145,9 @@ def unit_notes(fit: Fitted, held: Collection[str], outcomes: Sequence[str], how:
     speak against this one, which covers as often as it says unless something is weak.
     """
     if fit.acting is not None:
-        return [] if fit.converged else [note("steps ran out, acting")]
+        weak = weak_edges(fit)
+        used = {edge for x in held for y in outcomes for edge in _between(fit, x, y)}
+        return [*(doubt for edge, doubt in weak.items() if edge in used), *doubts_everywhere(fit, FEW_CLUSTERS)]
     doubts = {edge: doubt for edge, doubt in edge_doubts(fit).items() if doubt.code != "no parabola"}
     behind = {edge for x in held for y in outcomes for edge in _between(fit, x, y)} if doubts else set()
     return [*(doubt for edge, doubt in doubts.items() if edge in behind), *_misfit(fit, how)]
