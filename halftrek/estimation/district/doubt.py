@@ -80,7 +80,7 @@ def yardstick_of(tasks: Sequence[Task], G: Floats, n: Floats | None, beside: int
 
 def few_rows_share(n: Floats, ahead: Floats) -> Floats:
     """Bartlett's factor for rows that are few beside what stands before a member; 1 where their number is unknown."""
-    return np.asarray(np.nan_to_num(np.clip(1.0 - (ahead + 2.0) / n, LEAST, 1.0), nan=1.0))
+    return np.asarray(np.fmin(np.maximum(1.0 - (ahead + 2.0) / n, LEAST), 1.0))  # fmin takes 1 for nan
 
 
 def floor_of(task: Task, G: Floats) -> Floats:
