@@ -6,16 +6,13 @@ linear model, from the columns as they are.
 
 from __future__ import annotations
 
-from halftrek import identification
 from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.inference.information.robust import count_clusters, is_clustered
 from halftrek.inference.kept import kept
 from halftrek.notes import Note, note
 from halftrek.queries import DirectEffect, Query
-from halftrek.trust.strength import STRONG, weakest_step
-
-BUDGET = 0.2  # seconds to find the formula that names a weak instrument
+from halftrek.trust.strength import STRONG, quick_verdict, weakest_step
 
 
 def doubts_everywhere(fit: Fitted, few: int) -> list[Note]:
@@ -38,7 +35,6 @@ def weak_edges(fit: Fitted) -> dict[tuple[str, str], Note]:
     found: dict[tuple[str, str], Note] = {}
     for edge in fit.graph.directed:
         query = DirectEffect(*edge)
-        verdict = identification.identify(fit.graph, query, budget=BUDGET, witness=False)
-        for doubt in weakness(fit, query, verdict):
+        for doubt in weakness(fit, query, quick_verdict(fit, query)):
             found[edge] = doubt
     return found

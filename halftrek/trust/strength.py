@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from halftrek import identification
 from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
@@ -26,6 +27,7 @@ from halftrek.notes import Note, note
 from halftrek.queries import DirectEffect, PathEffect, Query, TotalEffect
 
 STRONG = 10.0  # first-stage F from which an instrument counts as strong (Staiger and Stock 1997)
+BUDGET = 0.2  # seconds to find the formula that names what is weak
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ class Strength:
         """What is weak, and what to do."""
         code = "weak instrument" if len(self.rows) == 1 else "weak instruments" if self.rows else "weak divisor"
         return note(code, F=self.F, strong=STRONG, rows=", ".join(self.rows), columns=", ".join(self.columns))
+
+
+def quick_verdict(fit: Fitted, query: Query) -> Verdict:
+    """The verdict with the formula that names what is weak, if it is found soon."""
+    return identification.identify(fit.graph, query, budget=BUDGET, witness=False)
 
 
 def weakest_step(fit: Fitted, query: Query, verdict: Verdict, error: float) -> Strength | None:

@@ -8,11 +8,9 @@ from typing import TypeVar, Unpack
 
 import numpy as np
 
-from halftrek import identification
 from halftrek.bottom.frames import Columns
 from halftrek.estimation import Fitted
 from halftrek.graphs.reach import reach_of
-from halftrek.identification import Verdict
 from halftrek.inference import How, Parameter, estimate, parameter_columns
 from halftrek.inference.evidence.error_units import without_open
 from halftrek.inference.evidence.few_valued import probabilities
@@ -34,11 +32,10 @@ from halftrek.queries import DirectEffect, ErrorCovariance, Query, TotalEffect, 
 from halftrek.trust.acting import doubts_everywhere, weak_edges
 from halftrek.trust.judge import FEW_CLUSTERS, SURE, doubt_of, rests_of, table_how
 from halftrek.trust.misfit import LARGE, rejected
-from halftrek.trust.strength import STRONG
+from halftrek.trust.strength import STRONG, quick_verdict
 
 LOOKS = 60  # lines of a table that are looked at one by one ...
 PROFILED = 20  # ... and that get an interval from the likelihood
-BUDGET = 0.2  # seconds to find the formula that names a weak instrument
 
 Line = TypeVar("Line", Effect, Share, Route)
 Edges = set[tuple[str, str]]
@@ -313,8 +310,4 @@ def _looked_at(fit: Fitted, query: Query, strength: float, closely: bool, choosi
     value = evaluate(query, fit.model)
     if np.isnan(estimate(fit, query, value, how).errors).any():
         return None
-    return doubt_of(fit, query, value, _verdict(fit, query), how, rests_of(fit, query), choosing=choosing)
-
-
-def _verdict(fit: Fitted, query: Query) -> Verdict:
-    return identification.identify(fit.graph, query, budget=BUDGET, witness=False)
+    return doubt_of(fit, query, value, quick_verdict(fit, query), how, rests_of(fit, query), choosing=choosing)

@@ -27,6 +27,7 @@ from halftrek.queries.kinds.terms import Expression
 from halftrek.queries.kinds.variants import Case, Event, Variant, single
 from halftrek.queries.numbers import combined
 from halftrek.queries.observed.translation import Translation
+from halftrek.queries.observed.values import summed_cuts
 from halftrek.queries.observed.worlds import Worlds
 from halftrek.queries.types import (
     Arithmetic,
@@ -52,9 +53,7 @@ class Told:
 
     def plus(self, other: Told, ours: float = 1.0, theirs: float = 1.0) -> Told:
         """``ours * self + theirs * other``."""
-        cuts = {v: ours * line for v, line in self.cuts.items()}
-        for v, line in other.cuts.items():
-            cuts[v] = cuts.get(v, 0.0) + theirs * line
+        cuts = summed_cuts(self.cuts, other.cuts, ours, theirs)
         return Told(ours * self.value + theirs * other.value, cuts)
 
 

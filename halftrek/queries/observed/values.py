@@ -31,6 +31,16 @@ from halftrek.queries.types import Arithmetic, Distribution, Probability, Quanti
 STEP = 1e-4  # by which a cut is moved to either side, in standard deviations
 
 
+def summed_cuts(
+    one: Mapping[str, Floats], other: Mapping[str, Floats], ours: float, theirs: float
+) -> dict[str, Floats]:
+    """``ours * one + theirs * other``, by column; a column that is missing in one has no slope there."""
+    cuts = {v: ours * line for v, line in one.items()}
+    for v, line in other.items():
+        cuts[v] = cuts.get(v, 0.0) + theirs * line
+    return cuts
+
+
 @dataclass(frozen=True, eq=False)
 class Seen:
     """A number on the scale of the columns: its value, and its slopes in the parameters and (by column) in the cuts."""
@@ -41,9 +51,7 @@ class Seen:
 
     def plus(self, other: Seen, ours: float = 1.0, theirs: float = 1.0) -> Seen:
         """``ours * self + theirs * other``, to first order; its value is set apart."""
-        cuts = {v: ours * line for v, line in self.cuts.items()}
-        for v, line in other.cuts.items():
-            cuts[v] = cuts.get(v, 0.0) + theirs * line
+        cuts = summed_cuts(self.cuts, other.cuts, ours, theirs)
         value = ours * self.value + theirs * other.value
         return Seen(value, self.slope * ours + other.slope * theirs, cuts)
 

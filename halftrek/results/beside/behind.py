@@ -7,14 +7,14 @@ from functools import partial
 
 from halftrek.bottom.arrays import Floats
 from halftrek.bottom.choices import Unidentified
-from halftrek.bottom.frames import Frame
+from halftrek.bottom.frames import Columns, Frame
 from halftrek.data.sources.tables import Table, table_like
 from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
 from halftrek.inference import How
 from halftrek.inference.tables.acting_units import acting_units
 from halftrek.inference.tables.layer_units import layer_units
-from halftrek.notes import in_short, note
+from halftrek.notes import Note, in_short, note
 from halftrek.queries import Distribution, Query, Statistic
 from halftrek.results.answering import verdict_of
 from halftrek.trust import table_how, unit_notes
@@ -38,8 +38,7 @@ def layer_table(
     )  # fmt: skip
     own = [v for v in table.names if v in outcomes and (m := layer.margin(v)) is not None and m.cut]
     kinked = [note("kinked behind")] if own and held else []
-    said = in_short([*unit_notes(fitted, held, outcomes, wanted), *kinked])
-    return table_like(rows, {**found, "note": [said] * len(table.values)} if said else found)
+    return _with_notes(rows, found, [*unit_notes(fitted, held, outcomes, wanted), *kinked])
 
 
 def acting_table(
@@ -55,8 +54,13 @@ def acting_table(
     found = acting_units(
         fitted, table, held, outcomes, wanted, decide=partial(verdict_of, fitted.graph), unidentified=unidentified
     )
-    said = in_short(unit_notes(fitted, held, outcomes, wanted))
-    return table_like(rows, {**found, "note": [said] * len(table.values)} if said else found)
+    return _with_notes(rows, found, unit_notes(fitted, held, outcomes, wanted))
+
+
+def _with_notes(rows: object, found: Columns, notes: Sequence[Note]) -> Frame:
+    """The columns as a table like the rows, with a column of notes where there is something to say."""
+    said, count = in_short(notes), len(next(iter(found.values())))
+    return table_like(rows, {**found, "note": [said] * count} if said else found)
 
 
 def on_the_scale(fitted: Fitted, question: Distribution) -> Query:
