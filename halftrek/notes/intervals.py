@@ -201,7 +201,8 @@ INTERVALS: dict[str, Words] = {
     ),
     # profile
     "unbounded": Words(
-        "the likelihood bounds {name} on neither side: these data are consistent with every value", level="note"
+        "the likelihood bounds {name} on neither side: these data are consistent with every value it can have",
+        level="note",
     ),
     "ruled out": Words(
         "the likelihood bounds {name} on neither side: only values between {low:.4g} and {high:.4g} are ruled out, and "

@@ -96,11 +96,13 @@ def _strength(fit: Fitted, sloped: Sloped, step: Step) -> Strength | None:
     shared = [c for c in step.rows if c in step.columns]
     rows, columns = [c for c in step.rows if c not in shared], [c for c in step.columns if c not in shared]
     value, slope = sloped.log_determinant(step.rows, step.columns)
-    if shared:
-        slope = slope - sloped.log_determinant(shared, shared)[1]
-    spread = _spread(fit, slope, sloped.sigma) if np.isfinite(value) else np.inf
     n = kind_of_data(fit).rows_having(fit, _named((*step.rows, *step.columns)))
-    F = _as_F(spread, n, len(step.rows))
+    if np.isfinite(value) and _looks_at_rows(fit):
+        F = _first_stage(fit, slope - sloped.log_determinant(step.rows, step.rows)[1], n, len(step.rows))
+    else:
+        if shared:
+            slope = slope - sloped.log_determinant(shared, shared)[1]
+        F = _as_F(_normal_spread(slope, sloped.sigma) if np.isfinite(value) else np.inf, n, len(step.rows))
     return Strength(F, tuple(c.variable for c in rows), tuple(c.variable for c in columns))
 
 
@@ -117,9 +119,26 @@ def _spread(fit: Fitted, slope: Floats, sigma: Floats) -> float:
 
     These are looked at where they are in clusters or have sampling weights.
     """
-    if kind_of_data(fit).moments_suffice and has_rows(fit) and (is_clustered(fit) or sampled(fit) is not None):
-        return float(mean_squares(fit, [kind_of_data(fit).covariance_scores(fit, slope[None])])[0][0])
-    return _normal_spread(slope, sigma)
+    return _row_spread(fit, slope) if _looks_at_rows(fit) else _normal_spread(slope, sigma)
+
+
+def _looks_at_rows(fit: Fitted) -> bool:
+    return kind_of_data(fit).moments_suffice and has_rows(fit) and (is_clustered(fit) or sampled(fit) is not None)
+
+
+def _row_spread(fit: Fitted, slope: Floats) -> float:
+    return float(mean_squares(fit, [kind_of_data(fit).covariance_scores(fit, slope[None])])[0][0])
+
+
+def _first_stage(fit: Fitted, slope: Floats, n: float, rows: int) -> float:
+    """F of the slopes of the causes on the instruments, by rows as they are.
+
+    The covariance of instrument and cause varies with the instrument's own variance too. That is no weakness, and with
+    rows in clusters or of unequal weight it is no fixed part of the whole that could be taken off: the slope is free of
+    it, and ``n Var(log slope) = n / F``.
+    """
+    spread = _row_spread(fit, slope)
+    return max(n - 1.0 - rows, 1.0) / spread if spread > 0.0 else float("inf")
 
 
 def _normal_spread(slope: Floats, sigma: Floats) -> float:

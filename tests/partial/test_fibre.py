@@ -9,6 +9,7 @@ import halftrek as ht
 from halftrek.errors import GraphError
 from halftrek.identification.local.jacobian import model_dimension
 from halftrek.partial.fibre import fibre_of
+from halftrek.partial.sets.covariance import ground_of
 from tests.partial.graphs import random_covariance, random_graph
 
 
@@ -113,3 +114,16 @@ def test_equal_error_covariances_are_refused() -> None:
     graph = ht.graph("x -> y; x <-> y; y <-> z").with_(coefficients={"x <-> y": "c", "y <-> z": "c"})
     with pytest.raises(GraphError, match="label 'c'"):
         fibre_of(graph, np.eye(3))
+
+
+def test_a_fitted_covariance_of_many_variables_is_rounded_from_numbers_of_any_length() -> None:
+    """Exact covariances far down a graph have numerators beyond the largest float."""
+    rng = np.random.default_rng(9)
+    names = [f"v{k}" for k in range(40)]
+    arrows = [(names[i], names[j]) for j in range(1, 40) for i in rng.choice(j, size=min(j, 2), replace=False)]
+    graph = ht.Graph(arrows, [("v0", "v5")], {}, names)
+    rows = rng.normal(size=(1000, 40))
+    ground = ground_of(graph, np.cov(rows.T), np.zeros(40), names, (), None)
+    assert ground.fitted
+    model = ht.fit(graph, rows, names=names).model
+    np.testing.assert_allclose(ground.fibre.sigma, model.cov, atol=0.01)

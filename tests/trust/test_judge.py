@@ -22,6 +22,7 @@ from halftrek.queries import DirectEffect, TotalEffect
 from halftrek.queries.gradients import linearize
 from halftrek.trust import tables
 from halftrek.trust.judge import few_rows
+from halftrek.trust.strength import weakest_step
 from tests.narrow import interval_of, there
 
 INSTRUMENT = "z -> x -> y; x <-> y"
@@ -109,6 +110,52 @@ def test_an_instrument_that_is_constant_in_clusters_counts_them() -> None:
     assert not found.warnings
     plain = ht.fit(INSTRUMENT, {"z": z, "x": x, "y": y}).query("x ~> y", interval="profile")
     assert np.isinf(interval_of(found)).any() or np.ptp(interval_of(found)) > 1.2 * np.ptp(interval_of(plain))
+
+
+def clustered_instrument(pull: float) -> dict[str, np.ndarray]:
+    """An instrument and an outcome of which most lies between 60 clusters."""
+    rng = np.random.default_rng(5)
+    g = np.repeat(np.arange(60), 15)
+    u, e1, e2 = rng.normal(size=(3, 900))
+    z = rng.normal(size=60)[g] + 0.5 * rng.normal(size=900)
+    x = pull * z + u + e1
+    return {"z": z, "x": x, "y": 0.4 * x - 0.8 * u + rng.normal(size=60)[g] + e2, "g": g}
+
+
+def test_the_error_and_p_beside_a_profile_are_of_clusters_as_the_interval_is() -> None:
+    fit = ht.fit(INSTRUMENT, clustered_instrument(0.28), cluster="g")
+    found, robust = fit.query("x ~> y"), fit.query("x ~> y", interval="robust")
+    assert there(found.estimate).kind == "profile"
+    assert found.se == robust.se
+    low, high = interval_of(found)
+    assert low < 0.0 < high
+    assert there(found.p) > 0.05
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("pull", [0.1, 0.28, 0.6])
+def test_the_F_of_rows_in_clusters_is_that_of_the_first_stage(pull: float, weighted: bool) -> None:
+    """The formula's strength beside the regression of the cause on the instrument, with errors by clusters."""
+    data = clustered_instrument(pull)
+    if weighted:
+        data["w"] = np.random.default_rng(6).uniform(0.3, 3.0, size=900)
+    fit = ht.fit(INSTRUMENT, data, cluster="g", sampling_weights="w" if weighted else None)
+    query = TotalEffect("x", "y")
+    found = weakest_step(fit, query, ht.identify(fit.graph, query), 1.0)
+    first = fit.instruments("x ~> y").sets[0].first_stage
+    strength = there(found)
+    assert abs(strength.F / first.statistic - 1.0) < 0.03
+
+
+def test_probabilities_and_spreads_end_at_their_borders_where_nothing_bounds_them() -> None:
+    rng = np.random.default_rng(2)
+    u, z = rng.normal(size=(2, 800))
+    x = 0.03 * z + u + rng.normal(size=800)
+    fit = ht.fit(INSTRUMENT, {"z": z, "x": x, "y": 0.5 * x - u + rng.normal(size=800)})
+    for question, border in (("P(y > 1 | do(x=1))", (0.0, 1.0)), ("Var[y | do(x=1)]", (0.0, np.inf))):
+        found = fit.query(question)
+        assert "unbounded" in {n.code for n in found.notes}
+        assert interval_of(found) == border
 
 
 # -- fronts ------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from halftrek.queries import (
     Standardized,
     Statistic,
 )
+from halftrek.queries.evaluate import value_of
 from halftrek.queries.kinds.effects import ends_of
 from halftrek.queries.kinds.terms import Expression, leaves
 from halftrek.queries.kinds.variants import Case, Sum, Variant, names_in, single
@@ -73,7 +74,7 @@ def few_valued(fit: Fitted, query: Query, result: float | Gaussian | None = None
         for v in sorted(part.evidence & known.keys() & _effects(fit.graph, part)):
             if known[v].shape == "two values":
                 found[note("evidence of two values", variable=v)] = None
-    return (*found, *_outside(query, result, known), *_alone(fit, query))
+    return (*found, *_outside(fit, query, result, known), *_alone(fit, query))
 
 
 def probabilities(fit: Fitted) -> dict[str, Note]:
@@ -187,19 +188,38 @@ def _probability(variable: str, known: _Known) -> Note:
     return note("two values", variable=variable, low=low, high=high)
 
 
-def _outside(query: Query, result: float | Gaussian | None, known: Mapping[str, _Known]) -> list[Note]:
+def _outside(fit: Fitted, query: Query, result: float | Gaussian | None, known: Mapping[str, _Known]) -> list[Note]:
     """A linear probability that is none: below the lower or above the upper of two values."""
     values: list[tuple[str, float]] = []
     if isinstance(result, Gaussian):
         values = [(v.partition("_{")[0], float(m)) for v, m in zip(result.names, result.mean, strict=True)]
-    elif result is not None and isinstance(query, Statistic) and query.kind == "E" and query.of[0].alone is not None:
-        values = [(query.of[0].alone.variable, float(result))]
-    found = []
+    elif isinstance(result, float) and isinstance(query, Arithmetic) and _has_ratio(query):
+        values = [_mean(leaf, float(value_of(leaf, fit.model))) for leaf in leaves(query) if _is_mean(leaf)]
+    elif result is not None and _is_mean(query):
+        values = [_mean(query, float(result))]
+    found = {}
     for v, value in values:
         ends = known[v].kind.values if v in known and known[v].shape == "two values" else None
         if ends and not ends[0] - 1e-9 <= value <= ends[1] + 1e-9 and not np.isnan(value):
-            found.append(note("outside", variable=v, value=value, low=ends[0], high=ends[1]))
-    return found
+            found[note("outside", variable=v, value=value, low=ends[0], high=ends[1])] = None
+    return list(found)
+
+
+def _is_mean(query: Query) -> TypeGuard[Statistic]:
+    return isinstance(query, Statistic) and query.kind == "E" and query.of[0].alone is not None
+
+
+def _mean(query: Statistic, value: float) -> tuple[str, float]:
+    alone = query.of[0].alone
+    assert alone is not None
+    return alone.variable, value
+
+
+def _has_ratio(query: Expression) -> bool:
+    """True if one part is divided by another: a difference of two means is right where each of them is too far out."""
+    if not isinstance(query, Arithmetic):
+        return False
+    return query.operation == "/" or _has_ratio(query.left) or _has_ratio(query.right)
 
 
 def _alone(fit: Fitted, query: Query) -> Iterator[Note]:

@@ -147,6 +147,11 @@ def normal_estimate(
     )
 
 
+def border_of(scale: Scale) -> tuple[float, float]:
+    """The least and the largest value of an answer with this scale."""
+    return {"log": (0.0, np.inf), "logit": (0.0, 1.0), "atanh": (-1.0, 1.0)}.get(scale, (-np.inf, np.inf))
+
+
 def ends_on(scale: Scale, values: Floats, reach: Floats, lift: Floats | float = 1.0) -> Floats:
     """Values plus and minus their reach, symmetric where they are closer to normal: inside what they can be.
 

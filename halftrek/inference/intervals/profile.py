@@ -13,13 +13,13 @@ from halftrek.inference.evidence.evidence import support
 from halftrek.inference.evidence.row_needs import needs_rows
 from halftrek.inference.how import How
 from halftrek.inference.information.robust import is_clustered
-from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread
+from halftrek.inference.intervals.base import Estimate, IntervalKind, Spread, border_of
 from halftrek.inference.intervals.delta import Delta
 from halftrek.inference.intervals.robust import Robust, row_quantiles
 from halftrek.inference.profiles.profile import profile_intervals
 from halftrek.inference.standard_errors.factor import Factor, Pieces, expected_factor
 from halftrek.queries import Query
-from halftrek.queries.gradients import Gradient, linearize
+from halftrek.queries.gradients import Gradient, linearize, scale_of
 
 
 class ProfileLikelihood(IntervalKind):
@@ -38,10 +38,20 @@ class ProfileLikelihood(IntervalKind):
         return expected_factor(fit, slopes, how)
 
     def estimate(self, fit: Fitted, query: Query, values: Floats, variances: Floats, how: How) -> Estimate:
-        found = super().estimate(fit, query, values, variances, how)
+        found = self._by_rows(fit, query).estimate(fit, query, values, variances, how)
         cuts = self._cuts(fit, query, how)
         of_values, of_variances, notes = profile_intervals(fit, query, (len(values), len(variances)), cuts)
-        return replace(found, intervals=of_values, variance_intervals=of_variances, notes=tuple(notes))
+        return replace(
+            found,
+            intervals=np.clip(of_values, *border_of(scale_of(query))),
+            variance_intervals=np.clip(of_variances, *border_of("log")),
+            notes=tuple(notes),
+            clustered=self.counts(fit),
+        )
+
+    def _by_rows(self, fit: Fitted, query: Query) -> IntervalKind:
+        """The kind that the standard errors beside the interval are of: clusters and weights count in them too."""
+        return Robust() if is_clustered(fit) or needs_rows(fit, query) else Delta()
 
     def _cuts(self, fit: Fitted, query: Query, how: How) -> Floats:
         """The deviance up to which a value is kept, for each value and variance.

@@ -46,7 +46,7 @@ def ground_of(
         return Ground(fibre, Tower(fibre.plan, exact_matrix(sigma), mean.tolist()), fitted=False)
     chosen = _fitted(graph, sigma, mean, order) if model is None else model.reorder(order)
     exactly = exact_covariance(chosen)
-    rounded = np.array([[float(x.p) / float(x.q) for x in row] for row in exactly])
+    rounded = np.array([[int(x.p) / int(x.q) for x in row] for row in exactly])
     fibre = fibre_of(graph, rounded, mean, order, prefer)
     return Ground(fibre, Tower(fibre.plan, exactly, mean.tolist()), fitted=True)
 

@@ -122,6 +122,15 @@ def test_a_mean_outside_of_the_values_is_warned_of() -> None:
     assert not any("outside" in w for w in FIT.query("E[y | do(z=1)]").warnings)
 
 
+def test_a_ratio_of_means_outside_of_the_values_is_warned_of_and_a_difference_is_not() -> None:
+    for ratio in ("RR", "OR"):
+        found = FIT.query(f"{ratio}(y | do(z=0) : do(z=-300))")
+        assert found.value < 0.0  # which no ratio of risks can be
+        assert sum("outside of its values 0 and 1" in w for w in found.warnings) == 1
+    assert not any("outside" in w for w in FIT.query("RD(y | do(z=0) : do(z=-300))").warnings)
+    assert not any("outside" in w for w in FIT.query("RR(y | do(z=1) : do(z=0))").warnings)
+
+
 def test_a_single_value_is_refused_with_the_mean_as_a_way_out() -> None:
     with pytest.raises(ht.HalftrekError, match=r"ask E\[y \| do\(x=1\)\], the probability that y is 1"):
         FIT.query("P(y = 1 | do(x=1))")
