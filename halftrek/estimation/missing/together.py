@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from halftrek.bottom.arrays import Flags, Floats, Ints
-from halftrek.data.missing.stack import Stack, slopes
+from halftrek.data.missing.redrawn import Redrawn
+from halftrek.data.missing.stack import Stack
 from halftrek.estimation.given.checks import well_posed
 from halftrek.estimation.missing.fiml import FLOOR
 from halftrek.estimation.plan import Plan
@@ -36,7 +37,7 @@ class Refits:
     arrived: Flags
 
 
-def refit_together(space: Space, plan: Plan, stack: Stack, theta0: Floats, information: Floats) -> Refits | None:
+def refit_together(space: Space, plan: Plan, stack: Stack | Redrawn, theta0: Floats, information: Floats) -> Refits | None:
     """The maxima next to a known point, whose information per row is given; None where that is no help."""
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
     try:
@@ -45,7 +46,7 @@ def refit_together(space: Space, plan: Plan, stack: Stack, theta0: Floats, infor
         return None
     if any(task.pair_latents for task in plan.tasks) or np.abs(unit).max(initial=0.0) > 1e4:
         return None
-    b, n = len(stack), stack.n.sum(axis=1)
+    b, n = len(stack), stack.total
     lower = _floors(space, stack, b)
     theta = np.repeat(theta0[None], b, axis=0)
     inverse = np.repeat((unit.T @ unit / np.outer(scale, scale))[None], b, axis=0) / n[:, None, None]
@@ -87,21 +88,17 @@ def refit_together(space: Space, plan: Plan, stack: Stack, theta0: Floats, infor
     return Refits(T, loadings, W, mu, value, arrived)
 
 
-def _floors(space: Space, stack: Stack, b: int) -> Floats:
+def _floors(space: Space, stack: Stack | Redrawn, b: int) -> Floats:
     """Lower bounds: those of noise variances."""
     lower = np.full((b, space.size), -np.inf)
-    weight = stack.n[:, :, None] * stack.observed
-    rows = np.maximum(weight.sum(axis=1), 1e-300)
-    centre = (weight * stack.mean).sum(axis=1) / rows
-    within = (weight[:, : stack.several] * np.diagonal(stack.cov, axis1=2, axis2=3)).sum(axis=1)
-    variance = (within + (weight * (stack.mean - centre[:, None]) ** 2).sum(axis=1)) / rows
+    variance = stack.variances
     for i, j, a in space.W_at:
         if i == j:
             lower[:, a] = FLOOR * variance[:, i]
     return lower
 
 
-def _evaluated(space: Space, stack: Stack, theta: Floats) -> tuple[Floats, Floats]:
+def _evaluated(space: Space, stack: Stack | Redrawn, theta: Floats) -> tuple[Floats, Floats]:
     """Log-likelihoods, minus infinity outside of the model, and their gradients; at a point each, or all at one."""
     T, W, C, mu = _arrays(space, theta)
     outside = ~(np.linalg.eigvalsh(W)[:, 0] > 0.0)
@@ -110,7 +107,7 @@ def _evaluated(space: Space, stack: Stack, theta: Floats) -> tuple[Floats, Float
     cov, mean = B.transpose(0, 2, 1) @ (W + C.transpose(0, 2, 1) @ C) @ B, (mu[:, None] @ B)[:, 0]
     try:
         with np.errstate(all="ignore"):
-            found = slopes(stack, mean, cov)
+            found = stack.slopes(mean, cov)
     except np.linalg.LinAlgError:  # some covariance is singular: all try shorter steps
         return np.full(len(stack), -np.inf), np.zeros((len(stack), space.size))
     shift = (B @ found.mean[:, :, None])[:, :, 0]

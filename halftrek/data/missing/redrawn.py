@@ -1,0 +1,358 @@
+"""Many data sets made of the same rows, each with numbers of its own for how often a row is in it.
+
+What a row lacks is filled in as the model of its data set expects it. With P the inverse covariance of a complete row,
+d its mean and m the missing columns of a row y (zero where it lacks a value),
+
+    a = -inverse(P[m, m]) (P y - P d)[m]
+
+is what stands there, and the sums of complete rows have the likelihood and its slopes. Rows are the same in all data
+sets, so ``P y`` and the sums of ``a y'`` are products of large matrices; only what is about pairs of holes is worked
+out for each. Rows of frequent patterns are summed up by pattern, as a sum costs less than its rows. The last axis of
+all arrays in here counts data sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halftrek.bottom.arrays import Flags, Floats, Ints
+from halftrek.data.missing.holes import LOG_2PI, inverses
+from halftrek.data.missing.stack import Slopes, Stack, adder
+
+if TYPE_CHECKING:
+    from halftrek.data.missing.patterns import Patterns
+    from scipy.sparse import csr_array
+
+PART = 512  # rows of a group that are worked on together, so that they stay near the processor
+SWEPT = 8  # holes up to which entries of inverses are found one by one
+
+Pairs = dict[tuple[int, int], Floats]  # entries (i, k) with i <= k of symmetric matrices
+
+
+def is_frequent(rows: Ints, p: int) -> Flags:
+    """Patterns whose rows cost more than their sums."""
+    return np.asarray(rows > 4 + p * p // 6)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The rows that all data sets are made of: about a centre, in units of ``scale``, zero for what is missing.
+
+    ``values`` are those of rare patterns, and ``pattern`` says which each has; ``frequent`` are the others.
+    """
+
+    names: tuple[str, ...]
+    observed: Flags
+    several: int  # patterns that have more than one row come first
+    scale: Floats
+    values: Floats
+    pattern: Ints
+    frequent: Ints
+
+    @cached_property
+    def slots(self) -> list[tuple[int, Ints]]:
+        """The rows that lack each column; these pairs of a row and a hole, one after the other, are slots."""
+        lacks = ~self.observed[self.pattern]
+        return [(j, np.flatnonzero(lacks[:, j])) for j in range(len(self.names)) if lacks[:, j].any()]
+
+    @cached_property
+    def lacking(self) -> list[tuple[int, slice, Floats]]:
+        """Columns with their slots, and the rows of these."""
+        found, start = [], 0
+        for j, rows in self.slots:
+            found.append((j, slice(start, start + len(rows)), np.ascontiguousarray(self.values[rows])))
+            start += len(rows)
+        return found
+
+    @property
+    def holes(self) -> int:
+        """How many slots there are."""
+        return sum(len(rows) for _, rows in self.slots)
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Rows of rare patterns by how much they lack."""
+        slot = np.zeros(self.values.shape, dtype=np.intp)
+        start = 0
+        for j, rows in self.slots:
+            slot[rows, j] = start + np.arange(len(rows))
+            start += len(rows)
+        lacking = (~self.observed).sum(axis=1)
+        order = np.lexsort((self.pattern, lacking[self.pattern]))
+        order = order[lacking[self.pattern[order]] > 0]
+        found = []
+        for h in np.unique(lacking[self.pattern[order]]):
+            members = order[lacking[self.pattern[order]] == h]
+            for first in range(0, len(members), PART):
+                rows = members[first : first + PART]
+                kinds, of = np.unique(self.pattern[rows], return_inverse=True)
+                at = _holes(self.observed[kinds], int(h))
+                own = np.ascontiguousarray(np.take_along_axis(slot[rows], at.T[of], axis=1).T)
+                found.append(Group(kinds, at, rows, of, own, len(self.names)))
+        return found
+
+    @cached_property
+    def summed(self) -> list[Summed]:
+        """Frequent patterns by how much they lack."""
+        lacking = (~self.observed[self.frequent]).sum(axis=1)
+        return [
+            Summed(which, _holes(self.observed[self.frequent[which]], int(h)), len(self.names))
+            for h in np.unique(lacking[lacking > 0])
+            for which in [np.flatnonzero(lacking == h)]
+        ]
+
+    @cached_property
+    def of_pattern(self) -> csr_array:
+        """Adds up rows by their pattern."""
+        return adder(self.pattern, len(self.observed))
+
+    @cached_property
+    def upper(self) -> tuple[Ints, Ints, Ints]:
+        """Pairs of columns, each once, and where each cell of a matrix is among them."""
+        p = len(self.names)
+        i, j = np.triu_indices(p)
+        place = np.zeros((p, p), dtype=np.intp)
+        place[i, j] = place[j, i] = np.arange(len(i))
+        return i, j, place
+
+
+def _holes(observed: Flags, h: int) -> Ints:
+    return np.ascontiguousarray(np.nonzero(~observed)[1].reshape(len(observed), h).T)
+
+
+class Group:
+    """Patterns with equally many holes, ``at[:, k]``, and rows of these: which they are, and of which pattern."""
+
+    def __init__(self, kinds: Ints, at: Ints, rows: Ints, of: Ints, slot: Ints, p: int) -> None:
+        self.kinds, self.at, self.rows, self.slot = kinds, at, rows, slot
+        self.of = None if len(kinds) == len(rows) else of  # none where every row has a pattern of its own
+        self.pairs = list(combinations_with_replacement(range(len(at)), 2))
+        own = at if self.of is None else at[:, of]
+        self.cells = adder(np.concatenate([at[i] * p + at[k] for i, k in self.pairs]), p * p)
+        self.row_cells = adder(np.concatenate([own[i] * p + own[k] for i, k in self.pairs]), p * p)
+
+
+class Summed:
+    """Frequent patterns with equally many holes, ``at[:, k]``; ``which`` are their places among frequent patterns."""
+
+    def __init__(self, which: Ints, at: Ints, p: int) -> None:
+        self.which, self.at = which, at
+        self.pairs = list(combinations_with_replacement(range(len(at)), 2))
+        self.cells = adder(np.concatenate([at[i] * p + at[k] for i, k in self.pairs]), p * p)
+        self.columns = adder(at.ravel(), p)
+
+
+@dataclass(frozen=True, eq=False)
+class Redrawn:
+    """Data sets of the rows of a layout beside ``centre``, each ``times[i]`` times.
+
+    ``sums`` are those of frequent patterns, as ``1, y_i, y_i y_j`` with each pair once; ``whole`` those of all rows.
+    """
+
+    layout: Layout
+    centre: Floats
+    times: Floats
+    sums: Floats
+    whole: Floats
+
+    def __len__(self) -> int:
+        return int(self.times.shape[1])
+
+    def take(self, which: Ints | Flags) -> Redrawn:
+        """Some of the data sets."""
+        some = np.flatnonzero(which) if which.dtype == np.bool_ else which
+        parts = (np.take(x, some, axis=-1) for x in (self.times, self.sums, self.whole))
+        return Redrawn(self.layout, self.centre, *parts)
+
+    def less(self, constant: Floats) -> Redrawn:
+        """The same rows with a constant less in each column."""
+        return Redrawn(self.layout, self.centre - constant, self.times, self.sums, self.whole)
+
+    @property
+    def total(self) -> Floats:
+        """Number of rows of each data set."""
+        return self.whole[0]
+
+    @cached_property
+    def n(self) -> Floats:
+        """Number of rows of each pattern and data set."""
+        found = np.asarray(self.layout.of_pattern @ self.times)
+        found[self.layout.frequent] = self.sums[:, 0]
+        return found
+
+    @property
+    def variances(self) -> Floats:
+        """Of each column in the rows that have it; a line for each data set."""
+        o, p = self.layout, len(self.layout.names)
+        i, j, _ = o.upper
+        rows = np.maximum(o.observed.T.astype(float) @ self.n, 1e-300)
+        mean = self.whole[1 : p + 1] / rows
+        squares = self.whole[p + 1 :][i == j] / rows
+        return np.asarray((np.maximum(squares - mean**2, 0.0) * o.scale[:, None] ** 2).T)
+
+    def patterns(self) -> Iterator[Patterns]:
+        """Each data set: the patterns that have rows."""
+        for b in range(len(self)):
+            yield from self.take(np.array([b])).stacked().patterns()
+
+    def stacked(self) -> Stack:
+        """The same by moments of patterns."""
+        o, p = self.layout, len(self.layout.names)
+        i, j, place = o.upper
+        values = np.concatenate([np.ones((len(o.values), 1)), o.values, o.values[:, i] * o.values[:, j]], axis=1)
+        sums = np.zeros((len(self), len(o.observed), values.shape[1]))
+        for b, times in enumerate(self.times.T):
+            sums[b] = o.of_pattern @ (values * times[:, None])
+            sums[b, o.frequent] = self.sums[:, :, b]
+        n = sums[:, :, 0].copy()
+        sums /= np.where(n > 0.0, n, 1.0)[:, :, None]
+        first, second = sums[:, :, 1 : p + 1], sums[:, : o.several, p + 1 :]
+        mean = np.where(o.observed & (n > 0.0)[:, :, None], self.centre + first * o.scale, 0.0)
+        own = first[:, : o.several]
+        second = second[:, :, place] - own[..., None] * own[..., None, :]
+        return Stack(o.names, o.observed, n, mean, second * o.scale * o.scale[:, None])
+
+    def slopes(self, mean: Floats, cov: Floats) -> Slopes:
+        """At a mean and a covariance each, or all at one; nan where that is not positive definite."""
+        o, p = self.layout, len(self.layout.names)
+        P = np.linalg.inv(cov / o.scale / o.scale[:, None])
+        sign, logs = np.linalg.slogdet(P)
+        sums = _Sums(self, np.ascontiguousarray(P.transpose(1, 2, 0)), ((mean - self.centre) / o.scale).T)
+        sums.add_rows(self)
+        sums.add_summed(self)
+        n, d = self.total, sums.d
+        moved = (sums.second + sums.second.transpose(1, 0, 2)) / 2.0
+        lean = sums.first - 0.5 * n * d
+        moved -= lean[:, None] * d + d[:, None] * lean
+        M, lost = moved.transpose(2, 0, 1), _doubled(sums.lost, p).transpose(2, 0, 1)
+        lost = (lost + lost.transpose(0, 2, 1)) / 2.0
+        pull = (P @ (sums.first - n * d).T[:, :, None])[:, :, 0] / o.scale
+        bend = 0.5 * (P @ (M + lost) @ P - n[:, None, None] * P) / o.scale / o.scale[:, None]
+        each = o.observed @ (LOG_2PI + 2.0 * np.log(o.scale))
+        value = -0.5 * (each @ self.n - n * logs + sums.logs + (P * M).sum(axis=(1, 2)))
+        return Slopes(np.where(sign > 0.0, value, np.nan), pull, (bend + bend.transpose(0, 2, 1)) / 2.0)
+
+
+class _Sums:
+    """Sums of expected complete rows and of their products, at the inverse covariances P and the means d."""
+
+    def __init__(self, sets: Redrawn, P: Floats, d: Floats) -> None:
+        p = len(P)
+        self.P, self.d, self.Pd = P, d, np.einsum("ijb,jb->ib", P, d)
+        self.cells = P.reshape(p * p, -1)
+        self.first = sets.whole[1 : p + 1].copy()
+        self.second = sets.whole[p + 1 :][sets.layout.upper[2]]
+        self.lost = np.zeros((p * p, len(sets)))  # covariance that holes add, about what is expected there
+        self.logs = np.zeros(len(sets))
+
+    def add_rows(self, sets: Redrawn) -> None:
+        """What is filled into rows of rare patterns."""
+        o, (p, b) = sets.layout, self.first.shape
+        toward = np.empty((o.holes, self.P.shape[2]))
+        for j, own, rows in o.lacking:
+            np.matmul(rows, self.P[j], out=toward[own])
+            toward[own] -= self.Pd[j]
+        weighted = np.empty((o.holes, b))
+        both = np.zeros((p * p, b))
+        for group in o.groups:
+            A, logs = swept(self.cells, group.at, p)
+            self._lose(group, A, logs, sets.n[group.kinds])
+            if group.of is not None:
+                A = {pair: np.take(entry, group.of, axis=0) for pair, entry in A.items()}
+            t = [np.take(toward, slot, axis=0) for slot in group.slot]
+            filled = [_line(A, i, t) for i in range(len(t))]
+            times = np.take(sets.times, group.rows, axis=0)
+            heavy = [times * a for a in filled]
+            for slot, x in zip(group.slot, heavy, strict=True):
+                weighted[slot] = x
+            products = np.empty((len(group.pairs), *times.shape))
+            for place, (i, k) in enumerate(group.pairs):
+                np.multiply(heavy[i], filled[k], out=products[place])
+            both += group.row_cells @ products.reshape(-1, b)
+        cross = np.zeros((p, p, b))
+        for j, own, rows in o.lacking:
+            cross[j] = rows.T @ weighted[own]
+            self.first[j] += weighted[own].sum(axis=0)
+        self._take_in(cross, both)
+
+    def add_summed(self, sets: Redrawn) -> None:
+        """What is filled into rows of frequent patterns, by their sums: ``a = R y + r``."""
+        o, (p, b) = sets.layout, self.first.shape
+        cross, both = np.zeros((p, p, b)), np.zeros((p * p, b))
+        for group in o.summed:
+            own = sets.sums[group.which]
+            n, first, second = own[:, 0], own[:, 1 : p + 1], own[:, p + 1 :][:, o.upper[2]]
+            A, logs = swept(self.cells, group.at, p)
+            self._lose(group, A, logs, n)
+            h = range(len(group.at))
+            lines, shifts = [self.P[at] for at in group.at], [self.Pd[at] for at in group.at]
+            wide = {pair: entry[:, None] for pair, entry in A.items()}
+            R, r = [_line(wide, i, lines) for i in h], [-_line(A, i, shifts) for i in h]
+            level = np.stack([(R[i] * first).sum(axis=1) + n * r[i] for i in h])
+            beside = np.stack([np.einsum("gjb,gjlb->glb", R[i], second) + r[i][:, None] * first for i in h])
+            products = np.stack([(beside[i] * R[k]).sum(axis=1) + level[i] * r[k] for i, k in group.pairs])
+            self.first += group.columns @ level.reshape(-1, b)
+            cross += (group.columns @ beside.reshape(-1, p * b)).reshape(p, p, b)
+            both += group.cells @ products.reshape(-1, b)
+        self._take_in(cross, both)
+
+    def _lose(self, group: Group | Summed, A: Pairs, logs: Floats, n: Floats) -> None:
+        lost = np.stack([n * A[pair] for pair in group.pairs])
+        self.lost -= group.cells @ lost.reshape(-1, lost.shape[2])
+        self.logs += (n * logs).sum(axis=0)
+
+    def _take_in(self, cross: Floats, both: Floats) -> None:
+        p = len(self.P)
+        self.second += 2.0 * cross + _doubled(both, p)
+
+
+def _doubled(upper: Floats, p: int) -> Floats:
+    """Sums over pairs that stand once, so that half of this and its transpose are the symmetric matrix."""
+    found = 2.0 * upper.reshape(p, p, -1)
+    i = np.arange(p)
+    found[i, i] /= 2.0
+    return found
+
+
+def _line(A: Pairs, i: int, vectors: list[Floats]) -> Floats:
+    """One entry of a symmetric matrix times a vector, for all of a stack."""
+    found = A[min(i, 0), max(i, 0)] * vectors[0]
+    for k in range(1, len(vectors)):
+        found += A[min(i, k), max(i, k)] * vectors[k]
+    return found
+
+
+def swept(cells: Floats, at: Ints, p: int) -> tuple[Pairs, Floats]:
+    """Minus the inverses of the parts ``at`` of matrices, whose cells are lines, and their log-determinants.
+
+    Columns are swept one after the other: ``A_ik - A_ij A_jk / A_jj``, ``A_ij / A_jj`` and ``-1 / A_jj`` (Goodnight
+    1979).
+    """
+    h = len(at)
+    if h > SWEPT:
+        stack = cells[at[:, None] * p + at]
+        found, logs = inverses(stack.reshape(h, h, -1), strict=False)
+        found = found.reshape(stack.shape)
+        return {(i, k): -found[i, k] for i in range(h) for k in range(i, h)}, logs.reshape(stack.shape[2:])
+    A = {(i, k): np.take(cells, at[i] * p + at[k], axis=0) for i in range(h) for k in range(i, h)}
+    determinant = np.ones(1)
+    for j in range(h):
+        pivot = A[j, j]
+        determinant = determinant * pivot
+        inverse = 1.0 / pivot
+        others = [i for i in range(h) if i != j]
+        column = {i: A[min(i, j), max(i, j)] for i in others}
+        scaled = {i: column[i] * inverse for i in others}
+        for i in others:
+            for k in others:
+                if i <= k:
+                    A[i, k] = A[i, k] - column[i] * scaled[k]
+            A[min(i, j), max(i, j)] = scaled[i]
+        A[j, j] = -inverse
+    return A, np.log(determinant)
