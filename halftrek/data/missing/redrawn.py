@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from halftrek.data.missing.patterns import Patterns
     from scipy.sparse import csr_array
 
-PART = 512  # rows of a group that are worked on together, so that they stay near the processor
+PART = 256  # rows of a group that are worked on together, so that they stay near the processor
 SWEPT = 8  # holes up to which entries of inverses are found one by one
-
-Pairs = dict[tuple[int, int], Floats]  # entries (i, k) with i <= k of symmetric matrices
 
 
 def is_frequent(rows: Ints, p: int) -> Flags:
@@ -89,8 +87,9 @@ class Layout:
         found = []
         for h in np.unique(lacking[self.pattern[order]]):
             members = order[lacking[self.pattern[order]] == h]
-            for first in range(0, len(members), PART):
-                rows = members[first : first + PART]
+            starts = np.flatnonzero(np.diff(self.pattern[members], prepend=-1))  # no pattern is in two parts
+            parts = np.split(members, starts[np.flatnonzero(np.diff(starts // PART, prepend=0))])
+            for rows in parts:
                 kinds, of = np.unique(self.pattern[rows], return_inverse=True)
                 at = _holes(self.observed[kinds], int(h))
                 own = np.ascontiguousarray(np.take_along_axis(slot[rows], at.T[of], axis=1).T)
@@ -130,12 +129,10 @@ class Group:
     """Patterns with equally many holes, ``at[:, k]``, and rows of these: which they are, and of which pattern."""
 
     def __init__(self, kinds: Ints, at: Ints, rows: Ints, of: Ints, slot: Ints, p: int) -> None:
-        self.kinds, self.at, self.rows, self.slot = kinds, at, rows, slot
+        self.kinds, self.rows, self.slot = kinds, rows, slot
         self.of = None if len(kinds) == len(rows) else of  # none where every row has a pattern of its own
-        self.pairs = list(combinations_with_replacement(range(len(at)), 2))
-        own = at if self.of is None else at[:, of]
-        self.cells = adder(np.concatenate([at[i] * p + at[k] for i, k in self.pairs]), p * p)
-        self.row_cells = adder(np.concatenate([own[i] * p + own[k] for i, k in self.pairs]), p * p)
+        self.pairs = Pairs(at, p)
+        self.row_cells = self.pairs.cells if self.of is None else Pairs(at[:, of], p).cells
 
 
 class Summed:
@@ -143,9 +140,58 @@ class Summed:
 
     def __init__(self, which: Ints, at: Ints, p: int) -> None:
         self.which, self.at = which, at
-        self.pairs = list(combinations_with_replacement(range(len(at)), 2))
-        self.cells = adder(np.concatenate([at[i] * p + at[k] for i, k in self.pairs]), p * p)
+        self.pairs = Pairs(at, p)
         self.columns = adder(at.ravel(), p)
+
+
+class Pairs:
+    """Pairs of holes of some patterns, each pair once: of which holes, in which cells of a matrix, and their sums."""
+
+    def __init__(self, at: Ints, p: int) -> None:
+        self.holes = len(at)
+        self.ends = list(combinations_with_replacement(range(len(at)), 2))
+        self.at = np.stack([at[i] * p + at[k] for i, k in self.ends])
+        self.cells = adder(self.at.ravel(), p * p)
+        self.place = [[0] * self.holes for _ in at]
+        for q, (i, k) in enumerate(self.ends):
+            self.place[i][k] = self.place[k][i] = q
+
+    def swept(self, cells: Floats) -> tuple[Floats, Floats]:
+        """Minus the inverses of the parts of matrices, whose cells are lines, and their log-determinants.
+
+        Columns are swept one after the other: ``A_ik - A_ij A_jk / A_jj``, ``A_ij / A_jj`` and ``-1 / A_jj``
+        (Goodnight 1979).
+        """
+        A, h, place = np.take(cells, self.at, axis=0), self.holes, self.place
+        if h > SWEPT:
+            whole = A[np.array(place)]
+            found, logs = inverses(whole.reshape(h, h, -1), strict=False)
+            first, second = np.array(self.ends).T
+            return -found.reshape(whole.shape)[first, second], logs.reshape(A.shape[1:])
+        determinant, product = np.ones(A.shape[1:]), np.empty(A.shape[1:])
+        for j in range(h):
+            determinant *= A[place[j][j]]
+            inverse = 1.0 / A[place[j][j]]
+            others = [i for i in range(h) if i != j]
+            scaled = {i: A[place[i][j]] * inverse for i in others}
+            for i in others:
+                for k in others:
+                    if i <= k:
+                        A[place[i][k]] -= np.multiply(A[place[i][j]], scaled[k], out=product)
+            for i in others:
+                A[place[i][j]] = scaled[i]
+            np.negative(inverse, out=A[place[j][j]])
+        return A, np.log(determinant)
+
+    def times(self, A: Floats, vectors: Floats) -> Floats:
+        """Symmetric matrices, given by their pairs, times vectors."""
+        found = np.empty((self.holes, *np.broadcast_shapes(A.shape[1:], vectors.shape[1:])))
+        product = np.empty(found.shape[1:])
+        for i, line in enumerate(found):
+            np.multiply(A[self.place[i][0]], vectors[0], out=line)
+            for k in range(1, self.holes):
+                line += np.multiply(A[self.place[i][k]], vectors[k], out=product)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,25 +307,19 @@ class _Sums:
         weighted = np.empty((o.holes, b))
         both = np.zeros((p * p, b))
         for group in o.groups:
-            A, logs = swept(self.cells, group.at, p)
-            self._lose(group, A, logs, sets.n[group.kinds])
-            if group.of is not None:
-                A = {pair: np.take(entry, group.of, axis=0) for pair, entry in A.items()}
-            t = [np.take(toward, slot, axis=0) for slot in group.slot]
-            filled = [_line(A, i, t) for i in range(len(t))]
-            times = np.take(sets.times, group.rows, axis=0)
-            heavy = [times * a for a in filled]
-            for slot, x in zip(group.slot, heavy, strict=True):
-                weighted[slot] = x
-            products = np.empty((len(group.pairs), *times.shape))
-            for place, (i, k) in enumerate(group.pairs):
-                np.multiply(heavy[i], filled[k], out=products[place])
+            A = self._swept(group.pairs, sets.n[group.kinds])
+            filled = group.pairs.times(A if group.of is None else A[:, group.of], np.take(toward, group.slot, axis=0))
+            heavy = filled * np.take(sets.times, group.rows, axis=0)
+            weighted[group.slot] = heavy
+            products = np.empty((len(group.pairs.ends), *heavy.shape[1:]))
+            for (i, k), own in zip(group.pairs.ends, products, strict=True):
+                np.multiply(heavy[i], filled[k], out=own)
             both += group.row_cells @ products.reshape(-1, b)
         cross = np.zeros((p, p, b))
         for j, own, rows in o.lacking:
             cross[j] = rows.T @ weighted[own]
             self.first[j] += weighted[own].sum(axis=0)
-        self._take_in(cross, both)
+        self.second += 2.0 * cross + _doubled(both, p)
 
     def add_summed(self, sets: Redrawn) -> None:
         """What is filled into rows of frequent patterns, by their sums: ``a = R y + r``."""
@@ -288,28 +328,22 @@ class _Sums:
         for group in o.summed:
             own = sets.sums[group.which]
             n, first, second = own[:, 0], own[:, 1 : p + 1], own[:, p + 1 :][:, o.upper[2]]
-            A, logs = swept(self.cells, group.at, p)
-            self._lose(group, A, logs, n)
-            h = range(len(group.at))
-            lines, shifts = [self.P[at] for at in group.at], [self.Pd[at] for at in group.at]
-            wide = {pair: entry[:, None] for pair, entry in A.items()}
-            R, r = [_line(wide, i, lines) for i in h], [-_line(A, i, shifts) for i in h]
-            level = np.stack([(R[i] * first).sum(axis=1) + n * r[i] for i in h])
-            beside = np.stack([np.einsum("gjb,gjlb->glb", R[i], second) + r[i][:, None] * first for i in h])
-            products = np.stack([(beside[i] * R[k]).sum(axis=1) + level[i] * r[k] for i, k in group.pairs])
+            A = self._swept(group.pairs, n)
+            R, r = group.pairs.times(A[:, :, None], self.P[group.at]), -group.pairs.times(A, self.Pd[group.at])
+            level = (R * first).sum(axis=2) + n * r
+            beside = np.stack([np.einsum("gjb,gjlb->glb", line, second) for line in R]) + r[:, :, None] * first
+            products = np.stack([(beside[i] * R[k]).sum(axis=1) + level[i] * r[k] for i, k in group.pairs.ends])
             self.first += group.columns @ level.reshape(-1, b)
             cross += (group.columns @ beside.reshape(-1, p * b)).reshape(p, p, b)
-            both += group.cells @ products.reshape(-1, b)
-        self._take_in(cross, both)
-
-    def _lose(self, group: Group | Summed, A: Pairs, logs: Floats, n: Floats) -> None:
-        lost = np.stack([n * A[pair] for pair in group.pairs])
-        self.lost -= group.cells @ lost.reshape(-1, lost.shape[2])
-        self.logs += (n * logs).sum(axis=0)
-
-    def _take_in(self, cross: Floats, both: Floats) -> None:
-        p = len(self.P)
+            both += group.pairs.cells @ products.reshape(-1, b)
         self.second += 2.0 * cross + _doubled(both, p)
+
+    def _swept(self, pairs: Pairs, n: Floats) -> Floats:
+        """Minus the inverses of what P has for the holes of patterns, of so many rows each."""
+        A, logs = pairs.swept(self.cells)
+        self.lost -= pairs.cells @ (A * n).reshape(-1, n.shape[1])
+        self.logs += (n * logs).sum(axis=0)
+        return A
 
 
 def _doubled(upper: Floats, p: int) -> Floats:
@@ -318,41 +352,3 @@ def _doubled(upper: Floats, p: int) -> Floats:
     i = np.arange(p)
     found[i, i] /= 2.0
     return found
-
-
-def _line(A: Pairs, i: int, vectors: list[Floats]) -> Floats:
-    """One entry of a symmetric matrix times a vector, for all of a stack."""
-    found = A[min(i, 0), max(i, 0)] * vectors[0]
-    for k in range(1, len(vectors)):
-        found += A[min(i, k), max(i, k)] * vectors[k]
-    return found
-
-
-def swept(cells: Floats, at: Ints, p: int) -> tuple[Pairs, Floats]:
-    """Minus the inverses of the parts ``at`` of matrices, whose cells are lines, and their log-determinants.
-
-    Columns are swept one after the other: ``A_ik - A_ij A_jk / A_jj``, ``A_ij / A_jj`` and ``-1 / A_jj`` (Goodnight
-    1979).
-    """
-    h = len(at)
-    if h > SWEPT:
-        stack = cells[at[:, None] * p + at]
-        found, logs = inverses(stack.reshape(h, h, -1), strict=False)
-        found = found.reshape(stack.shape)
-        return {(i, k): -found[i, k] for i in range(h) for k in range(i, h)}, logs.reshape(stack.shape[2:])
-    A = {(i, k): np.take(cells, at[i] * p + at[k], axis=0) for i in range(h) for k in range(i, h)}
-    determinant = np.ones(1)
-    for j in range(h):
-        pivot = A[j, j]
-        determinant = determinant * pivot
-        inverse = 1.0 / pivot
-        others = [i for i in range(h) if i != j]
-        column = {i: A[min(i, j), max(i, j)] for i in others}
-        scaled = {i: column[i] * inverse for i in others}
-        for i in others:
-            for k in others:
-                if i <= k:
-                    A[i, k] = A[i, k] - column[i] * scaled[k]
-            A[min(i, j), max(i, j)] = scaled[i]
-        A[j, j] = -inverse
-    return A, np.log(determinant)

@@ -21,6 +21,8 @@ from halftrek.bottom.arrays import Floats, Ints
 from halftrek.data.missing.stack import Slopes
 from halftrek.estimation.space import Space
 
+Sums = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
+
 
 @dataclass(frozen=True, eq=False)
 class At:
@@ -68,8 +70,9 @@ def bends(space: Space, start: At, near: At, information: Floats) -> Bends | Non
     one = At(start.T[:1], start.W[:1], start.mu[:1], start.B[:1], np.ones(1), first)
     blocks = _blocks(space)
     roots, of_all = [], np.zeros_like(information)
+    at_once, each = _sums(one), _sums(near)
     for block in blocks:
-        known, own = _complete(space, one, block), _complete(space, near, block)
+        known, own = (_complete(space, at, sums, block) for at, sums in ((one, at_once), (near, each)))
         try:
             whole = np.linalg.cholesky(known[0])
         except np.linalg.LinAlgError:
@@ -112,13 +115,13 @@ def _blocks(space: Space) -> list[Ints]:
     return [np.flatnonzero(owner[p:] == k) for k in np.unique(owner[p:])]
 
 
-def _complete(space: Space, at: At, block: Ints) -> Floats:
+def _complete(space: Space, at: At, sums: Sums, block: Ints) -> Floats:
     """The information of completed rows about some parameters that belong together, one matrix for each data set."""
     place = np.full(space.size, -1)
     place[block] = np.arange(len(block))
     T_at, W_at, mu_at = (x[place[x[:, 2]] >= 0] for x in (space.T_at, space.W_at, space.mu_at))
     (u, v, a), (i, j, b), (own, _, c) = T_at.T, W_at.T, mu_at.T
-    E, mean, second, level, beside, bent = _sums(at)
+    E, mean, second, level, beside, bent = sums
     n = at.rows[:, None, None]
     share = np.where(i == j, 0.5, 1.0)
 
@@ -145,7 +148,7 @@ def _complete(space: Space, at: At, block: Ints) -> Floats:
     return np.asarray(owner @ whole @ owner.T)
 
 
-def _sums(at: At) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+def _sums(at: At) -> Sums:
     """E, sums of ``y``, of ``y y'``, of ``e E``, of ``y (e E)'``, and ``2 E sum(e'e) E - n E``, of completed rows.
 
     Slopes in mean and covariance are ``sum(P x)`` and ``(P sum(x x') P - n P) / 2``, x the completed row less its mean.

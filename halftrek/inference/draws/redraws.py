@@ -32,8 +32,8 @@ from halftrek.inference.draws.missing_draws import (
 from halftrek.inference.draws.resample import HELD, Products, product
 from halftrek.inference.information.robust import is_clustered, rows_needed
 
-NEAR = 300_000  # numbers in the arrays of data sets that are worked on together
-LEAST, MOST = 16, 256  # such data sets
+NEAR = 1_000_000  # numbers in the arrays of data sets that are worked on together
+LEAST, MOST = 32, 256  # such data sets
 
 
 def draw_sets(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -> Iterator[Stack | Redrawn]:
@@ -104,7 +104,7 @@ def _sets(like: Patterns, products: Products, frequent: Flags, drawn: _Drawn) ->
         like.names, like.observed, len(like.cov), np.sqrt(variance), drawn.values, drawn.pattern,
         np.flatnonzero(frequent),
     )  # fmt: skip
-    size = layout.holes + drawn.sums[0].size * 2 + 8 * len(centre) ** 2
+    size = layout.holes + 2 * drawn.sums[0].size + 8 * len(centre) ** 2
     step = int(np.clip(NEAR // size, LEAST, MOST))
     for first in range(0, len(drawn.times), step):
         some = slice(first, first + step)
