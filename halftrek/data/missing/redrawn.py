@@ -232,6 +232,13 @@ class Redrawn:
         found[self.layout.frequent] = self.sums[:, 0]
         return found
 
+    @cached_property
+    def moments(self) -> list[tuple[Floats, Floats, Floats]]:
+        """Numbers of rows of frequent patterns that lack something, their sums, and those of their products."""
+        p, place = len(self.layout.names), self.layout.upper[2]
+        own = [self.sums[group.which] for group in self.layout.summed]
+        return [(one[:, 0], one[:, 1 : p + 1], one[:, p + 1 :][:, place]) for one in own]
+
     @property
     def variances(self) -> Floats:
         """Of each column in the rows that have it; a line for each data set."""
@@ -270,7 +277,10 @@ class Redrawn:
         P = np.linalg.inv(cov / o.scale / o.scale[:, None])
         sign, logs = np.linalg.slogdet(P)
         sums = _Sums(self, np.ascontiguousarray(P.transpose(1, 2, 0)), ((mean - self.centre) / o.scale).T)
-        sums.add_rows(self)
+        if len(P) == 1 < len(self):
+            sums.add_rows_at_one(self)
+        else:
+            sums.add_rows(self)
         sums.add_summed(self)
         n, d = self.total, sums.d
         moved = (sums.second + sums.second.transpose(1, 0, 2)) / 2.0
@@ -307,8 +317,8 @@ class _Sums:
         weighted = np.empty((o.holes, b))
         both = np.zeros((p * p, b))
         for group in o.groups:
-            A = self._swept(group.pairs, sets.n[group.kinds])
-            filled = group.pairs.times(A if group.of is None else A[:, group.of], np.take(toward, group.slot, axis=0))
+            A = self._swept(group.pairs, np.take(sets.n, group.kinds, axis=0))
+            filled = group.pairs.times(A if group.of is None else np.take(A, group.of, axis=1), np.take(toward, group.slot, axis=0))
             heavy = filled * np.take(sets.times, group.rows, axis=0)
             weighted[group.slot] = heavy
             products = np.empty((len(group.pairs.ends), *heavy.shape[1:]))
@@ -321,13 +331,34 @@ class _Sums:
             self.first[j] += weighted[own].sum(axis=0)
         self.second += 2.0 * cross + _doubled(both, p)
 
+    def add_rows_at_one(self, sets: Redrawn) -> None:
+        """The same where all data sets are at one point, so that a row is filled in once for all of them."""
+        o, (p, b) = sets.layout, self.first.shape
+        toward, (first, second) = np.empty(o.holes), (np.zeros_like(x) for x in (self.first, self.second))
+        for j, own, rows in o.lacking:
+            toward[own] = rows @ self.P[j, :, 0] - self.Pd[j]
+        for group in o.groups:
+            A = self._swept(group.pairs, np.take(sets.n, group.kinds, axis=0))
+            A = A if group.of is None else np.take(A, group.of, axis=1)
+            filled = group.pairs.times(A[..., 0], toward[group.slot])
+            toward[group.slot] = filled
+            products = np.concatenate([filled[i] * filled[k] for i, k in group.pairs.ends])
+            own = group.row_cells.copy()  # ones by the place of a pair and its row: now products by the row
+            own.data, own.indices = products[own.indices], own.indices % len(group.rows)
+            own = type(own)((own.data, own.indices, own.indptr), shape=(p * p, len(group.rows)))
+            second += _doubled(own @ np.take(sets.times, group.rows, axis=0), p)
+        for (j, own, rows), (_, which) in zip(o.lacking, o.slots, strict=True):
+            lines = np.concatenate([np.ones((len(rows), 1)), rows], axis=1) * toward[own][:, None]
+            found = lines.T @ np.take(sets.times, which, axis=0)
+            first[j], second[j] = found[0], second[j] + 2.0 * found[1:]
+        self.first += first
+        self.second += second
+
     def add_summed(self, sets: Redrawn) -> None:
         """What is filled into rows of frequent patterns, by their sums: ``a = R y + r``."""
         o, (p, b) = sets.layout, self.first.shape
         cross, both = np.zeros((p, p, b)), np.zeros((p * p, b))
-        for group in o.summed:
-            own = sets.sums[group.which]
-            n, first, second = own[:, 0], own[:, 1 : p + 1], own[:, p + 1 :][:, o.upper[2]]
+        for group, (n, first, second) in zip(o.summed, sets.moments, strict=True):
             A = self._swept(group.pairs, n)
             R, r = group.pairs.times(A[:, :, None], self.P[group.at]), -group.pairs.times(A, self.Pd[group.at])
             level = (R * first).sum(axis=2) + n * r

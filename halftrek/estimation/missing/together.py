@@ -23,6 +23,7 @@ from halftrek.models import total_effects
 STEPS = 60
 ENOUGH = 1e-8  # derivative per row, in units of each parameter's information
 QUICK = 0.2  # share of the derivative that a step may leave where the next one need not be looked at
+FEWER = 0.85  # share of data sets below which those that have arrived are left behind
 SHORTEST = 1e-6  # share of a step below which none is tried
 
 
@@ -56,7 +57,7 @@ def refit_together(
     curve = _Curve(unit.T @ unit / np.outer(scale, scale), n)
     share, live = np.ones(b), np.isfinite(value)
     before = np.zeros(b)  # what was left before the last step; none yet
-    some, inside = stack, np.arange(b)  # those that are worked on; fewer when half have arrived
+    some, inside = stack, np.arange(b)  # those that are worked on; fewer when some have arrived
     for _ in range(STEPS):
         left = np.abs(gradient / scale).max(axis=1) / n
         live &= (left > ENOUGH) & (share > SHORTEST)
@@ -69,7 +70,7 @@ def refit_together(
         live[last] = False
         if not live.any():
             break
-        if 2 * live[inside].sum() < len(inside):
+        if live[inside].sum() < FEWER * len(inside):
             some, inside = some.take(live[inside]), inside[live[inside]]
         move = share[inside, None] * curve.steps(gradient, inside)
         trial = theta[inside] + move
