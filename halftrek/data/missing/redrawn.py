@@ -14,7 +14,7 @@ all arrays in here counts data sets.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.bottom.arrays import Flags, Floats, Ints
+from halftrek.bottom.memory import remembered
 from halftrek.data.missing.holes import LOG_2PI, inverses
 from halftrek.data.missing.stack import Slopes, Stack, adder
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from halftrek.data.missing.patterns import Patterns
     from scipy.sparse import csr_array
 
-PART = 256  # rows of a group that are worked on together, so that they stay near the processor
 SWEPT = 8  # holes up to which entries of inverses are found one by one
 
 
@@ -52,6 +52,8 @@ class Layout:
     values: Floats
     pattern: Ints
     frequent: Ints
+    part: int = 256  # rows of a group that are worked on together, so that they stay near the processor
+    filled: dict[bytes, Filled] = field(default_factory=dict)
 
     @cached_property
     def slots(self) -> list[tuple[int, Ints]]:
@@ -88,7 +90,7 @@ class Layout:
         for h in np.unique(lacking[self.pattern[order]]):
             members = order[lacking[self.pattern[order]] == h]
             starts = np.flatnonzero(np.diff(self.pattern[members], prepend=-1))  # no pattern is in two parts
-            parts = np.split(members, starts[np.flatnonzero(np.diff(starts // PART, prepend=0))])
+            parts = np.split(members, starts[np.flatnonzero(np.diff(starts // self.part, prepend=0))])
             for rows in parts:
                 kinds, of = np.unique(self.pattern[rows], return_inverse=True)
                 at = _holes(self.observed[kinds], int(h))
@@ -333,26 +335,17 @@ class _Sums:
 
     def add_rows_at_one(self, sets: Redrawn) -> None:
         """The same where all data sets are at one point, so that a row is filled in once for all of them."""
-        o, (p, b) = sets.layout, self.first.shape
-        toward, (first, second) = np.empty(o.holes), (np.zeros_like(x) for x in (self.first, self.second))
-        for j, own, rows in o.lacking:
-            toward[own] = rows @ self.P[j, :, 0] - self.Pd[j]
-        for group in o.groups:
-            A = self._swept(group.pairs, np.take(sets.n, group.kinds, axis=0))
-            A = A if group.of is None else np.take(A, group.of, axis=1)
-            filled = group.pairs.times(A[..., 0], toward[group.slot])
-            toward[group.slot] = filled
-            products = np.concatenate([filled[i] * filled[k] for i, k in group.pairs.ends])
-            own = group.row_cells.copy()  # ones by the place of a pair and its row: now products by the row
-            own.data, own.indices = products[own.indices], own.indices % len(group.rows)
-            own = type(own)((own.data, own.indices, own.indptr), shape=(p * p, len(group.rows)))
-            second += _doubled(own @ np.take(sets.times, group.rows, axis=0), p)
+        o, p = sets.layout, len(self.P)
+        key = self.cells.tobytes() + self.Pd.tobytes()
+        found = remembered(o.filled, key, lambda: Filled(o, self.cells, self.Pd), most=1)
+        self.lost -= found.lost @ sets.n
+        self.logs += found.logs @ sets.n
+        self.second += _doubled(found.both @ sets.times, p)
         for (j, own, rows), (_, which) in zip(o.lacking, o.slots, strict=True):
-            lines = np.concatenate([np.ones((len(rows), 1)), rows], axis=1) * toward[own][:, None]
-            found = lines.T @ np.take(sets.times, which, axis=0)
-            first[j], second[j] = found[0], second[j] + 2.0 * found[1:]
-        self.first += first
-        self.second += second
+            lines = np.concatenate([np.ones((len(rows), 1)), rows], axis=1) * found.values[own, None]
+            sums = lines.T @ np.take(sets.times, which, axis=0)
+            self.first[j] += sums[0]
+            self.second[j] += 2.0 * sums[1:]
 
     def add_summed(self, sets: Redrawn) -> None:
         """What is filled into rows of frequent patterns, by their sums: ``a = R y + r``."""
@@ -375,6 +368,35 @@ class _Sums:
         self.lost -= pairs.cells @ (A * n).reshape(-1, n.shape[1])
         self.logs += (n * logs).sum(axis=0)
         return A
+
+
+class Filled:
+    """What is filled into each slot at one point; sums of its products, of covariances and log-determinants."""
+
+    def __init__(self, o: Layout, cells: Floats, Pd: Floats) -> None:
+        p = len(Pd)
+        P = cells.reshape(p, p)
+        self.values = np.concatenate([np.zeros(0), *(rows @ P[j] - Pd[j] for j, _, rows in o.lacking)])
+        self.logs = np.zeros(len(o.observed))
+        lost, both = ([(np.zeros(0), np.zeros((2, 0), dtype=np.intp))] for _ in range(2))
+        for group in o.groups:
+            pairs = group.pairs
+            A, logs = pairs.swept(cells)
+            self.logs[group.kinds] = logs[:, 0]
+            lost.append((A.ravel(), np.stack([pairs.at.ravel(), np.tile(group.kinds, len(A))])))
+            A, at = (A, pairs.at) if group.of is None else (A[:, group.of], pairs.at[:, group.of])
+            own = pairs.times(A[..., 0], self.values[group.slot])
+            self.values[group.slot] = own
+            products = np.concatenate([own[i] * own[k] for i, k in pairs.ends])
+            both.append((products, np.stack([at.ravel(), np.tile(group.rows, len(A))])))
+        self.lost, self.both = _sparse(lost, (p * p, len(o.observed))), _sparse(both, (p * p, len(o.values)))
+
+
+def _sparse(parts: list[tuple[Floats, Ints]], shape: tuple[int, int]) -> csr_array:
+    from scipy.sparse import csr_array
+
+    entries, places = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
+    return csr_array((entries, tuple(places)), shape=shape)
 
 
 def _doubled(upper: Floats, p: int) -> Floats:

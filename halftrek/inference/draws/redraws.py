@@ -33,6 +33,7 @@ from halftrek.inference.draws.resample import HELD, Products, product
 from halftrek.inference.information.robust import is_clustered, rows_needed
 
 NEAR = 1_000_000  # numbers in the arrays of data sets that are worked on together
+NEARER = 16_000  # of one entry of their inverses
 LEAST, MOST = 32, 256  # such data sets
 
 
@@ -100,12 +101,13 @@ def _drawn_part(
 
 def _sets(like: Patterns, products: Products, frequent: Flags, drawn: _Drawn) -> Iterator[Redrawn]:
     centre, variance = like.available
+    holes = int((~like.observed[drawn.pattern]).sum())
+    size = holes + 2 * drawn.sums[0].size + 8 * len(centre) ** 2
+    step = int(np.clip(NEAR // size, LEAST, MOST))
     layout = Layout(
         like.names, like.observed, len(like.cov), np.sqrt(variance), drawn.values, drawn.pattern,
-        np.flatnonzero(frequent),
+        np.flatnonzero(frequent), NEARER // step,
     )  # fmt: skip
-    size = layout.holes + 2 * drawn.sums[0].size + 8 * len(centre) ** 2
-    step = int(np.clip(NEAR // size, LEAST, MOST))
     for first in range(0, len(drawn.times), step):
         some = slice(first, first + step)
         times, sums = drawn.times[some].T, drawn.sums[some].transpose(1, 2, 0)
