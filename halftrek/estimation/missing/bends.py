@@ -6,7 +6,8 @@ expects: with errors ``e = y (I - T) - mu``, their inverse covariance E, and sum
     T_uv, T_u'v':  E_vv' sum(y_u y_u')        T_uv, W_ij:  sum(y_u (eE)_i) E_jv + sum(y_u (eE)_j) E_iv
 
 and so on; it splits into districts. How much of it is lost by what is missing differs little between data sets. With
-``J = L L'`` of a data set, and ``J0 = L0 L0'`` and H0, the information with and without holes, of all rows, it has about
+``J = L L'`` of a data set, and ``J0 = L0 L0'`` and H0, the information of all rows without and with holes, that of the
+data set is about
 
     H = L (L0^-1 H0 L0^-T) L'
 """
@@ -68,11 +69,11 @@ def bends(space: Space, start: At, near: At, information: Floats) -> Bends | Non
         np.zeros(1), (start.slopes.mean / n[:, 0]).mean(axis=0)[None], (start.slopes.cov / n).mean(axis=0)[None]
     )
     one = At(start.T[:1], start.W[:1], start.mu[:1], start.B[:1], np.ones(1), first)
-    blocks = _blocks(space)
+    blocks = blocks_of(space)
     roots, of_all = [], np.zeros_like(information)
-    at_once, each = _sums(one), _sums(near)
+    at_once, each = sums_of(one), sums_of(near)
     for block in blocks:
-        known, own = (_complete(space, at, sums, block) for at, sums in ((one, at_once), (near, each)))
+        known, own = (complete_of(space, at, sums, block) for at, sums in ((one, at_once), (near, each)))
         try:
             whole = np.linalg.cholesky(known[0])
         except np.linalg.LinAlgError:
@@ -88,14 +89,14 @@ def _inverse_roots(matrices: Floats, instead: Floats) -> Floats:
     try:
         roots = np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
-        finite = np.isfinite(matrices).all(axis=(1, 2))
-        least = np.linalg.eigvalsh(np.where(finite[:, None, None], matrices, 0.0))[:, 0]
+        usable = np.asarray(np.isfinite(matrices).all(axis=(1, 2)))[:, None, None]
+        least = np.linalg.eigvalsh(np.where(usable, matrices, 0.0))[:, 0]
         clear = least > 1e-12 * np.abs(np.diagonal(instead, axis1=1, axis2=2)).max(axis=1)
         roots = np.linalg.cholesky(np.where(clear[:, None, None], matrices, instead))
     return np.asarray(np.linalg.inv(roots))
 
 
-def _blocks(space: Space) -> list[Ints]:
+def blocks_of(space: Space) -> list[Ints]:
     """Parameters that complete rows know apart from all others: those of districts, with those of the same label."""
     p = len(space.names)
     owner = np.arange(p + space.size)  # variables, then parameters: the first of those that go together
@@ -115,7 +116,7 @@ def _blocks(space: Space) -> list[Ints]:
     return [np.flatnonzero(owner[p:] == k) for k in np.unique(owner[p:])]
 
 
-def _complete(space: Space, at: At, sums: Sums, block: Ints) -> Floats:
+def complete_of(space: Space, at: At, sums: Sums, block: Ints) -> Floats:
     """The information of completed rows about some parameters that belong together, one matrix for each data set."""
     place = np.full(space.size, -1)
     place[block] = np.arange(len(block))
@@ -148,7 +149,7 @@ def _complete(space: Space, at: At, sums: Sums, block: Ints) -> Floats:
     return np.asarray(owner @ whole @ owner.T)
 
 
-def _sums(at: At) -> Sums:
+def sums_of(at: At) -> Sums:
     """E, sums of ``y``, of ``y y'``, of ``e E``, of ``y (e E)'``, and ``2 E sum(e'e) E - n E``, of completed rows.
 
     Slopes in mean and covariance are ``sum(P x)`` and ``(P sum(x x') P - n P) / 2``, x the completed row less its mean.

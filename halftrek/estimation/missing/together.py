@@ -1,7 +1,8 @@
 """Data sets like one that is fitted, with the same holes, refitted all at once from where that fit ended.
 
-Each has its own parameters and its own idea of the curvature: that of the fit for the first step, then what is known of
-its own rows, and what steps teach (Broyden, Fletcher, Goldfarb, Shanno). What does not arrive is left for a closer look.
+Each has its own parameters and its own idea of the curvature: that of the fit for the first step, then what is known
+of its own rows, and what steps teach (Broyden, Fletcher, Goldfarb, Shanno). What does not arrive is left for a closer
+look.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ import numpy as np
 from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.bottom.choices import Redraw
 from halftrek.data import Patterns, RowPart, gather
-from halftrek.data.missing.redrawn import Layout, Redrawn, is_frequent
+from halftrek.data.missing.layout import Layout, is_frequent
+from halftrek.data.missing.redrawn import Redrawn
 from halftrek.data.missing.stack import Stack
 from halftrek.data.summing.passes import are_elsewhere
 from halftrek.estimation import Fitted
@@ -52,9 +53,9 @@ def draw_sets(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -> 
         size = min(portion, replicates - first)
         drawing = one_by_one(fit, like, size, np.random.default_rng(seed))
         over = partial(_drawn_part, products, like, frequent, size, drawing)
-        drawn = gather(rows_needed(fit, 'interval="bootstrap"'), over, _never)
+        drawn = gather(rows_needed(fit, 'interval="bootstrap"'), over, lambda ours, _: ours)  # rows here are one part
         refuse_other_rows(like, drawn.tally)
-        yield from _sets(like, products, frequent, drawn)
+        yield from _sets(like, frequent, drawn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +68,6 @@ class _Drawn:
     sums: Floats
     whole: Floats
     tally: Floats
-
-
-def _never(ours: _Drawn, theirs: _Drawn) -> _Drawn:
-    raise AssertionError("rows that lie here are one part")
 
 
 def _drawn_part(
@@ -99,7 +96,7 @@ def _drawn_part(
     return _Drawn(values, pattern, times, sums, whole, tally)
 
 
-def _sets(like: Patterns, products: Products, frequent: Flags, drawn: _Drawn) -> Iterator[Redrawn]:
+def _sets(like: Patterns, frequent: Flags, drawn: _Drawn) -> Iterator[Redrawn]:
     centre, variance = like.available
     holes = int((~like.observed[drawn.pattern]).sum())
     size = holes + 2 * drawn.sums[0].size + 8 * len(centre) ** 2
