@@ -45,6 +45,24 @@ class Stack:
         return Stack(self.names, self.observed, self.n, np.where(self.observed, self.mean - constant, 0.0), self.cov)
 
     @property
+    def total(self) -> Floats:
+        """Number of rows of each data set."""
+        return np.asarray(self.n.sum(axis=1))
+
+    @property
+    def variances(self) -> Floats:
+        """Of each column in the rows that have it; a line for each data set."""
+        weight = self.n[:, :, None] * self.observed
+        rows = np.maximum(weight.sum(axis=1), 1e-300)
+        centre = (weight * self.mean).sum(axis=1) / rows
+        within = (weight[:, : self.several] * np.diagonal(self.cov, axis1=2, axis2=3)).sum(axis=1)
+        return np.asarray((within + (weight * (self.mean - centre[:, None]) ** 2).sum(axis=1)) / rows)
+
+    def slopes(self, mean: Floats, cov: Floats) -> Slopes:
+        """At a mean and a covariance each, or all at one."""
+        return slopes(self, mean, cov)
+
+    @property
     def several(self) -> int:
         """How many patterns have a covariance."""
         return int(self.cov.shape[1])
@@ -188,13 +206,13 @@ def _places(seen: bytes, shape: tuple[int, int], several: int) -> tuple[_Place, 
         if group.holes and not len(group.at):
             continue
         at, own = group.at.T, group.at.T[: group.several]
-        cells, own_cells = (_adder((x[:, :, None] * p + x[:, None, :]).ravel(), p * p) for x in (at, own))
+        cells, own_cells = (adder((x[:, :, None] * p + x[:, None, :]).ravel(), p * p) for x in (at, own))
         own_columns = (own.ravel() == np.arange(p)[:, None]).astype(float)
-        found.append(_Place(group, _adder(at.ravel(), p), cells, own_columns, own_cells))
+        found.append(_Place(group, adder(at.ravel(), p), cells, own_columns, own_cells))
     return tuple(found)
 
 
-def _adder(owner: Ints, size: int) -> csr_array:
+def adder(owner: Ints, size: int) -> csr_array:
     """Ones that add up entries by their owner; nearly all of it is zero, which a plain matrix would multiply."""
     from scipy.sparse import csr_array  # a quarter of a second to load, for bootstraps with missing values alone
 

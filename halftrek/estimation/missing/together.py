@@ -1,7 +1,8 @@
 """Data sets like one that is fitted, with the same holes, refitted all at once from where that fit ended.
 
-Each has its own parameters and its own idea of the curvature, which begins as the information of the fit; steps are
-those of a quasi-Newton search (Broyden, Fletcher, Goldfarb, Shanno). What does not arrive is left for a closer look.
+Each has its own parameters and its own idea of the curvature: that of the fit for the first step, then what is known
+of its own rows, and what steps teach (Broyden, Fletcher, Goldfarb, Shanno). What does not arrive is left for a closer
+look.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from halftrek.bottom.arrays import Flags, Floats, Ints
-from halftrek.data.missing.stack import Stack, slopes
+from halftrek.data.missing.redrawn import Redrawn
+from halftrek.data.missing.stack import Stack
 from halftrek.estimation.given.checks import well_posed
+from halftrek.estimation.missing.bends import At, Bends, bends
 from halftrek.estimation.missing.fiml import FLOOR
 from halftrek.estimation.plan import Plan
 from halftrek.estimation.space import Space
@@ -21,6 +24,7 @@ from halftrek.models import total_effects
 STEPS = 60
 ENOUGH = 1e-8  # derivative per row, in units of each parameter's information
 QUICK = 0.2  # share of the derivative that a step may leave where the next one need not be looked at
+FEWER = 0.85  # share of data sets below which those that have arrived are left behind
 SHORTEST = 1e-6  # share of a step below which none is tried
 
 
@@ -36,7 +40,9 @@ class Refits:
     arrived: Flags
 
 
-def refit_together(space: Space, plan: Plan, stack: Stack, theta0: Floats, information: Floats) -> Refits | None:
+def refit_together(
+    space: Space, plan: Plan, stack: Stack | Redrawn, theta0: Floats, information: Floats
+) -> Refits | None:
     """The maxima next to a known point, whose information per row is given; None where that is no help."""
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
     try:
@@ -45,36 +51,39 @@ def refit_together(space: Space, plan: Plan, stack: Stack, theta0: Floats, infor
         return None
     if any(task.pair_latents for task in plan.tasks) or np.abs(unit).max(initial=0.0) > 1e4:
         return None
-    b, n = len(stack), stack.n.sum(axis=1)
+    b, n = len(stack), stack.total
     lower = _floors(space, stack, b)
     theta = np.repeat(theta0[None], b, axis=0)
-    inverse = np.repeat((unit.T @ unit / np.outer(scale, scale))[None], b, axis=0) / n[:, None, None]
-    value, gradient = _evaluated(space, stack, theta0[None])
+    start, value, gradient = _evaluated(space, stack, theta0[None])
+    curve = _Curve(unit.T @ unit / np.outer(scale, scale), n)
     share, live = np.ones(b), np.isfinite(value)
     before = np.zeros(b)  # what was left before the last step; none yet
-    some, inside = stack, np.arange(b)  # those that are worked on; fewer when half have arrived
+    some, inside = stack, np.arange(b)  # those that are worked on; fewer when some have arrived
     for _ in range(STEPS):
         left = np.abs(gradient / scale).max(axis=1) / n
         live &= (left > ENOUGH) & (share > SHORTEST)
         # what a step leaves is foretold by the one before: if that is little, nobody needs to look
         last = np.flatnonzero(live & (left < QUICK * before) & (left * left < ENOUGH * before))
-        move = (inverse[last] @ gradient[last][:, :, None])[:, :, 0]
+        move = curve.steps(gradient, last)
         theta[last] += move
         value[last] += 0.5 * (move * gradient[last]).sum(axis=1)
         gradient[last] *= left[last, None] / before[last, None]
         live[last] = False
         if not live.any():
             break
-        if 2 * live[inside].sum() < len(inside):
+        if live[inside].sum() < FEWER * len(inside):
             some, inside = some.take(live[inside]), inside[live[inside]]
-        move = share[inside, None] * (inverse[inside] @ gradient[inside][:, :, None])[:, :, 0]
+        move = share[inside, None] * curve.steps(gradient, inside)
         trial = theta[inside] + move
-        found, slope = _evaluated(space, some, trial)
+        at, found, slope = _evaluated(space, some, trial)
         rise = 1e-4 * (move * gradient[inside]).sum(axis=1) - 1e-13 * np.abs(value[inside])
         good = (found - value[inside] >= rise) & (trial > lower[inside]).all(axis=1) & live[inside]
         share[inside] = np.where(good, 1.0, share[inside] / 3.0)
         taken = inside[good]
-        _learn(inverse, taken, move[good], gradient[taken] - slope[good])
+        if curve.bends is None and start is not None and at is not None and len(inside) == b:
+            curve.bends, start = bends(space, start, at, information), None
+        else:
+            curve.learn(taken, move[good], gradient[taken] - slope[good])
         theta[taken], value[taken], gradient[taken], before[taken] = trial[good], found[good], slope[good], left[taken]
     left = np.abs(gradient / scale).max(axis=1) / n
     T, W, C, mu = _arrays(space, theta)
@@ -87,38 +96,74 @@ def refit_together(space: Space, plan: Plan, stack: Stack, theta0: Floats, infor
     return Refits(T, loadings, W, mu, value, arrived)
 
 
-def _floors(space: Space, stack: Stack, b: int) -> Floats:
+class _Curve:
+    """The curvature of each data set: at first that of the fit, and what steps have taught since."""
+
+    def __init__(self, inverse: Floats, n: Floats) -> None:
+        self.inverse, self.n = inverse, n
+        self.bends: Bends | None = None
+        self.pairs: list[tuple[Floats, Floats, Floats]] = []  # steps, changes of the gradient, 1 over their product
+
+    def steps(self, gradient: Floats, which: Ints) -> Floats:
+        """Inverse curvature times gradient, of some data sets (Nocedal 1980)."""
+        q, kept = gradient[which], []
+        for step, change, over in reversed(self.pairs):
+            along = over[which] * (step[which] * q).sum(axis=1)
+            q = q - along[:, None] * change[which]
+            kept.append(along)
+        r = q @ self.inverse / self.n[which, None] if self.bends is None else self.bends.steps(q, which)
+        for (step, change, over), along in zip(self.pairs, reversed(kept), strict=True):
+            back = over[which] * (change[which] * r).sum(axis=1)
+            r = r + (along - back)[:, None] * step[which]
+        return np.asarray(r)
+
+    def learn(self, which: Ints, step: Floats, change: Floats) -> None:
+        """Take in a step of some data sets and how it changed their gradients."""
+        bend = (step * change).sum(axis=1)
+        clear = bend > 1e-10 * np.linalg.norm(step, axis=1) * np.linalg.norm(change, axis=1)
+        steps, changes = (np.zeros((len(self.n), step.shape[1])) for _ in range(2))
+        over = np.zeros(len(self.n))
+        steps[which[clear]], changes[which[clear]], over[which[clear]] = step[clear], change[clear], 1.0 / bend[clear]
+        self.pairs.append((steps, changes, over))
+
+
+def _floors(space: Space, stack: Stack | Redrawn, b: int) -> Floats:
     """Lower bounds: those of noise variances."""
     lower = np.full((b, space.size), -np.inf)
-    weight = stack.n[:, :, None] * stack.observed
-    rows = np.maximum(weight.sum(axis=1), 1e-300)
-    centre = (weight * stack.mean).sum(axis=1) / rows
-    within = (weight[:, : stack.several] * np.diagonal(stack.cov, axis1=2, axis2=3)).sum(axis=1)
-    variance = (within + (weight * (stack.mean - centre[:, None]) ** 2).sum(axis=1)) / rows
+    variance = stack.variances
     for i, j, a in space.W_at:
         if i == j:
             lower[:, a] = FLOOR * variance[:, i]
     return lower
 
 
-def _evaluated(space: Space, stack: Stack, theta: Floats) -> tuple[Floats, Floats]:
-    """Log-likelihoods, minus infinity outside of the model, and their gradients; at a point each, or all at one."""
+def _evaluated(space: Space, stack: Stack | Redrawn, theta: Floats) -> tuple[At | None, Floats, Floats]:
+    """Where they are, log-likelihoods, minus infinity outside of the model, and gradients; at a point each, or one."""
     T, W, C, mu = _arrays(space, theta)
-    outside = ~(np.linalg.eigvalsh(W)[:, 0] > 0.0)
+    outside = _outside(W)
     W[outside] = np.eye(W.shape[1])
     B = total_effects(T)
     cov, mean = B.transpose(0, 2, 1) @ (W + C.transpose(0, 2, 1) @ C) @ B, (mu[:, None] @ B)[:, 0]
     try:
         with np.errstate(all="ignore"):
-            found = slopes(stack, mean, cov)
+            found = stack.slopes(mean, cov)
     except np.linalg.LinAlgError:  # some covariance is singular: all try shorter steps
-        return np.full(len(stack), -np.inf), np.zeros((len(stack), space.size))
+        return None, np.full(len(stack), -np.inf), np.zeros((len(stack), space.size))
     shift = (B @ found.mean[:, :, None])[:, :, 0]
     inside = found.cov @ B.transpose(0, 2, 1)
     gradient = _collected(space, 2.0 * cov @ inside + mean[:, :, None] * shift[:, None], B @ inside, shift, C)
     bad = outside | ~np.isfinite(found.value) | ~np.isfinite(gradient).all(axis=1)
     gradient[bad] = 0.0
-    return np.where(bad, -np.inf, found.value), gradient
+    return At(T, W, mu, B, stack.total, found), np.where(bad, -np.inf, found.value), gradient
+
+
+def _outside(W: Floats) -> Flags:
+    """Which are no covariances of errors."""
+    try:
+        np.linalg.cholesky(W)
+    except np.linalg.LinAlgError:
+        return np.asarray(~(np.linalg.eigvalsh(W)[:, 0] > 0.0))
+    return np.zeros(len(W), dtype=bool)
 
 
 def _arrays(space: Space, theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -144,18 +189,3 @@ def _collected(space: Space, T: Floats, omega: Floats, mu: Floats, C: Floats) ->
         mu[:, space.mu_at[:, 0]],
     ]
     return np.asarray(np.concatenate(parts, axis=1) @ owner)
-
-
-def _learn(inverse: Floats, which: Ints, step: Floats, change: Floats) -> None:
-    """Bring the inverse curvature of some data sets up to date with a step and how it changed the gradient."""
-    bend = (step * change).sum(axis=1)
-    clear = bend > 1e-10 * np.linalg.norm(step, axis=1) * np.linalg.norm(change, axis=1)
-    which, step, change, bend = which[clear], step[clear], change[clear], bend[clear]
-    if not len(which):
-        return
-    old = inverse[which]
-    turned = (old @ change[:, :, None])[:, :, 0]
-    grown = (1.0 + (change * turned).sum(axis=1) / bend) / bend
-    mixed = turned[:, :, None] * step[:, None]
-    new = old + grown[:, None, None] * step[:, :, None] * step[:, None]
-    inverse[which] = new - (mixed + mixed.transpose(0, 2, 1)) / bend[:, None, None]

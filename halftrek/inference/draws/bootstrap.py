@@ -13,6 +13,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats
 from halftrek.bottom.choices import Ends, Redraw
+from halftrek.data.missing.redrawn import Redrawn
 from halftrek.data.missing.stack import Stack
 from halftrek.errors import InputError, QueryError
 from halftrek.estimation import BatchFit, Fitted, fit_batch
@@ -21,7 +22,7 @@ from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.missing.together import Refits, refit_together
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.inference.checks.edges.scores import RowForms
-from halftrek.inference.draws.missing_draws import draw_stacks
+from halftrek.inference.draws.redraws import draw_sets
 from halftrek.inference.draws.resample import (
     Drawn,
     Progress,
@@ -200,7 +201,7 @@ def incomplete_replicates(
     if kind == "jackknife":
         replicates = count_clusters(fit)
     parts, done = [], 0
-    for stack in draw_stacks(fit, kind, replicates, random_state):
+    for stack in draw_sets(fit, kind, replicates, random_state):
         parts.append(_refitted(fit, plan, stack))
         done += len(stack)
         if progress is not None:
@@ -210,7 +211,7 @@ def incomplete_replicates(
     return Replicates(BatchFit(fit.graph, plan.names, plan.latents, T, C, W, mu, loglik, code), replicates, kind)
 
 
-def _refitted(fit: Fitted, plan: Plan, stack: Stack) -> tuple[Floats, ...]:
+def _refitted(fit: Fitted, plan: Plan, stack: Stack | Redrawn) -> tuple[Floats, ...]:
     """T, C, W, mu and log-likelihoods of the replicates that have a maximum: together, and else one by one."""
     known = pattern_information(fit, "observed")
     found, vague = None, known.flat.shape[1] > 0

@@ -60,7 +60,7 @@ def draw_stacks(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -
     p = len(patterns.names)
     if kind != "parametric":
         rows = rows_needed(fit, f'interval="{kind}"')
-        _refuse_left_out(patterns)
+        refuse_left_out(patterns)
     whole = kind == "jackknife" or (kind != "parametric" and is_clustered(fit))
     units = _cluster_units(fit, patterns) if whole else None
     if kind == "jackknife" and units is not None:
@@ -77,11 +77,11 @@ def draw_stacks(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -
         elif units is not None:
             yield from _stacks(patterns, _weighted_sums(units, patterns, _times(len(units.clusters), size, rng)))
         else:
-            drawing = _poisson_there(fit, size, rng) if elsewhere else _one_by_one(fit, patterns, size, rng)
+            drawing = _poisson_there(fit, size, rng) if elsewhere else one_by_one(fit, patterns, size, rng)
             yield from _stacks(patterns, _from_rows(fit, patterns, size, drawing))
 
 
-def _refuse_left_out(like: Patterns) -> None:
+def refuse_left_out(like: Patterns) -> None:
     if like.left_out:
         raise DataError(
             "there are too many patterns of missing values to keep them all, so that rows cannot be drawn again; ask "
@@ -99,7 +99,7 @@ def _together(like: Patterns) -> int:
 
 def _stacks(like: Patterns, sums: Floats) -> Iterator[Stack]:
     """Data sets from their sums of products, for each replicate and pattern; some of them at a time."""
-    products, several, p = _products(like), len(like.cov), len(like.names)
+    products, several, p = products_of(like), len(like.cov), len(like.names)
     seen = like.observed[:several]
     both = seen[:, :, None] & seen[:, None, :]
     step = _together(like)
@@ -113,17 +113,17 @@ def _stacks(like: Patterns, sums: Floats) -> Iterator[Stack]:
         yield Stack(like.names, like.observed, n, mean, cov)
 
 
-def _products(like: Patterns) -> Products:
+def products_of(like: Patterns) -> Products:
     mean, variance = like.available
     return Products(mean, np.sqrt(variance))
 
 
 def _from_rows(fit: Fitted, like: Patterns, replicates: int, drawing: Drawing) -> Floats:
     """The sums of products of each replicate over the rows of each pattern, by one pass over the rows."""
-    over = partial(_drawn_part, _products(like), like.observed, replicates, drawing)
+    over = partial(_drawn_part, products_of(like), like.observed, replicates, drawing)
     rows = rows_needed(fit, 'interval="bootstrap"')
     found = gather(keyed(rows) if are_elsewhere(rows) else rows, over, _both)
-    _refuse_other_rows(like, found[1])
+    refuse_other_rows(like, found[1])
     return found[0]
 
 
@@ -133,7 +133,7 @@ def _drawn_part(
     """The sums of the rows that lie together, and what says whether they are the rows of the fit."""
     sums = np.zeros((replicates, len(observed), products.width))
     tally = np.zeros(1 + 2 * observed.shape[1])
-    for chunk, values, parts in _pieces(products, observed, part, tally):
+    for chunk, values, parts in pieces(products, observed, part, tally):
         batches = _by_size(values, parts)
         order = np.concatenate([lines.ravel() for _, lines, _ in batches])
         for first, count in drawing(chunk):
@@ -179,7 +179,7 @@ def _both(ours: tuple[Floats, Floats], theirs: tuple[Floats, Floats]) -> tuple[F
     return ours[0] + theirs[0], ours[1] + theirs[1]
 
 
-def _pieces(
+def pieces(
     products: Products, observed: Flags, part: RowPart, tally: Floats
 ) -> Iterator[tuple[RowBlock, Floats, list[tuple[int, Ints]]]]:
     """Rows that have a value, in chunks: their products, and which of them have each pattern, by its number."""
@@ -200,7 +200,7 @@ def _pieces(
         yield rows, np.nan_to_num(products.of(RowBlock(rows.values)), copy=False), parts
 
 
-def _refuse_other_rows(like: Patterns, tally: Floats) -> None:
+def refuse_other_rows(like: Patterns, tally: Floats) -> None:
     p = len(like.names)
     total, seen, sums = tally[0], tally[1 : p + 1], tally[p + 1 :]
     mean, variance = like.available
@@ -212,7 +212,7 @@ def _refuse_other_rows(like: Patterns, tally: Floats) -> None:
         raise DataError("the rows are no longer those that the model was fitted to; fit again")
 
 
-def _one_by_one(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Generator) -> Drawing:
+def one_by_one(fit: Fitted, like: Patterns, replicates: int, rng: np.random.Generator) -> Drawing:
     """How often each row of a chunk is drawn: how many draws fall into it is binomial, given what is left.
 
     Weights that count rows make a row likely to be drawn; sampling weights come with a row that was drawn.
@@ -254,10 +254,10 @@ class _Units:
 
 def _cluster_units(fit: Fitted, like: Patterns) -> _Units:
     """What each cluster adds to each pattern, by one pass over the rows."""
-    over = partial(_clusters_part, _products(like), like.observed)
+    over = partial(_clusters_part, products_of(like), like.observed)
     rows = rows_needed(fit, "errors by cluster")
     sums, tally = gather(rows, over, _both_by_label)
-    _refuse_other_rows(like, tally)
+    refuse_other_rows(like, tally)
     sums = in_order(sums) if are_elsewhere(rows) else sums
     some = np.flatnonzero(sums.values[:, 0] > 0.0)
     number: dict[Hashable, int] = {}
@@ -270,7 +270,7 @@ def _cluster_units(fit: Fitted, like: Patterns) -> _Units:
 def _clusters_part(products: Products, observed: Flags, part: RowPart) -> tuple[ByLabel, Floats]:
     tally = np.zeros(1 + 2 * observed.shape[1])
     by_pattern: dict[int, Floats] = {}
-    for chunk, values, parts in _pieces(products, observed, part, tally):
+    for chunk, values, parts in pieces(products, observed, part, tally):
         assert chunk.cluster is not None
         weighted = values if chunk.weights is None else values * chunk.weights[:, None]
         for k, rows in parts:

@@ -7,19 +7,30 @@ import pytest
 
 import halftrek as ht
 from halftrek.data import Patterns
-from halftrek.data.missing.likelihood import slope
-from halftrek.data.missing.stack import Stack, slopes
+from halftrek.data.missing.likelihood import completed, slope
+from halftrek.data.missing.stack import Slopes, Stack, slopes
 from halftrek.estimation import Fitted, fit
+from halftrek.estimation.missing.bends import At, blocks_of, complete_of, sums_of
 from halftrek.estimation.missing.fiml import refit_incomplete
+from halftrek.estimation.missing.incomplete import evaluate, information
 from halftrek.estimation.missing.together import refit_together
 from halftrek.estimation.plan import make_plan
 from halftrek.graphs import Graph
+from halftrek.inference.draws.bootstrap import replicates_of
 from halftrek.inference.draws.missing_draws import draw_stacks
 from halftrek.inference.information.missing.incomplete import pattern_information
+from halftrek.models import total_effects
 from tests.estimation.missing.test_fiml import patterns_of
 from tests.estimation.missing.test_many_patterns import TIED, named, tied_rows
 
 CHAIN = Graph([("a", "b"), ("b", "c"), ("c", "d")], [("a", "c"), ("d", "e")], observed=list("abcde"))
+
+SAME = Graph(
+    [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")],
+    [("b", "d"), ("c", "e")],
+    coefficients={"a -> b": "same", "b -> c": "same", "a -> d": 0.3},
+)
+FIXED = Graph([("a", "b"), ("b", "c"), ("d", "c")], [("a", "c"), ("b", "d"), ("d", "e")])
 
 
 def fitted(graph: Graph, share: float, n: int = 400) -> Fitted:
@@ -95,6 +106,51 @@ def test_what_does_not_arrive_is_left_for_a_closer_look() -> None:
     assert together is not None
     assert together.arrived.tolist() == [True, False, True]
     assert refit_together(known.space, plan, stack, known.theta, 0.0 * known.matrix) is None
+
+
+@pytest.mark.parametrize(("graph", "share", "n"), [(CHAIN, 0.1, 300), (CHAIN, 0.4, 200), (TIED, 0.2, 400)])
+def test_redrawn_rows_have_the_maxima_of_each_alone(graph: Graph, share: float, n: int) -> None:
+    """To a millionth of a standard error; the slow way has other rows than these only if it drew others."""
+    one = ht.fit(graph, named(tied_rows(n, share, 7)))
+    known = pattern_information(one, "observed")
+    errors = np.sqrt(known.own_spreads / one.n)
+    plan = make_plan(one.graph, one.model.names, one.options)
+    together = replicates_of(one, "bootstrap", 25, 4).batch
+    alone = [patterns for stack in draw_stacks(one, "bootstrap", 25, 4) for patterns in stack.patterns()]
+    assert len(together) == 25
+    for model, patterns in zip(together, alone, strict=True):
+        slow = refit_incomplete(one.graph, plan, patterns, one.options, one.model)
+        assert slow is not None
+        point = known.space.vector(slow[0])
+        for _ in range(2):  # to the last digit
+            here = evaluate(known.space, patterns, point)
+            assert here is not None
+            point = point + np.linalg.solve(information(known.space, patterns, here), here.gradient)
+        assert np.abs((known.space.vector(model) - point) / errors).max() < 2e-6
+
+
+@pytest.mark.parametrize("graph", [CHAIN, SAME, FIXED])
+def test_the_curvature_of_completed_rows_is_that_of_complete_ones(graph: Graph) -> None:
+    found = fitted(graph, 0.3)
+    space, patterns = pattern_information(found, "observed").space, found.patterns
+    assert isinstance(patterns, Patterns)
+    theta = space.vector(found.model) * np.random.default_rng(0).uniform(0.9, 1.1, space.size)
+    point = evaluate(space, patterns, theta)
+    assert point is not None
+    filled = completed(patterns, *space.moments(theta))
+    whole = np.ones((1, len(space.names)), dtype=bool)
+    rows = Patterns(
+        space.names, whole, np.array([400]), np.array([patterns.total]), filled.mean[None], filled.cov[None]
+    )
+    there = evaluate(space, rows, theta)
+    assert there is not None
+    T, W, _, mu = (x[None] for x in space.arrays(theta))
+    slopes_here = Slopes(np.zeros(1), point.slope.mean[None], point.slope.cov[None])
+    at = At(T, W, mu, total_effects(T), np.array([patterns.total]), slopes_here)
+    wanted, got = information(space, rows, there), np.zeros((space.size, space.size))
+    for block in blocks_of(space):
+        got[np.ix_(block, block)] = complete_of(space, at, sums_of(at), block)[0]
+    np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-10 * np.abs(wanted).max())
 
 
 def test_bootstraps_agree_with_refits_one_by_one() -> None:

@@ -1,0 +1,245 @@
+"""Many data sets made of the same rows, each with numbers of its own for how often a row is in it.
+
+What a row lacks is filled in as the model of its data set expects it. With P the inverse covariance of a complete row,
+d its mean and m the missing columns of a row y (zero where it lacks a value),
+
+    a = -inverse(P[m, m]) (P y - P d)[m]
+
+is what stands there, and the sums of complete rows have the likelihood and its slopes. Rows are the same in all data
+sets, so ``P y`` and the sums of ``a y'`` are products of large matrices; only what is about pairs of holes is worked
+out for each. Rows of frequent patterns are summed up by pattern, as a sum costs less than its rows. The last axis of
+all arrays in here counts data sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halftrek.bottom.arrays import Flags, Floats, Ints
+from halftrek.bottom.memory import remembered
+from halftrek.data.missing.holes import LOG_2PI
+from halftrek.data.missing.layout import Layout, Pairs
+from halftrek.data.missing.stack import Slopes, Stack
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from halftrek.data.missing.patterns import Patterns
+
+
+@dataclass(frozen=True, eq=False)
+class Redrawn:
+    """Data sets of the rows of a layout beside ``centre``, each ``times[i]`` times.
+
+    ``sums`` are those of frequent patterns, as ``1, y_i, y_i y_j`` with each pair once; ``whole`` those of all rows.
+    """
+
+    layout: Layout
+    centre: Floats
+    times: Floats
+    sums: Floats
+    whole: Floats
+
+    def __len__(self) -> int:
+        return int(self.times.shape[1])
+
+    def take(self, which: Ints | Flags) -> Redrawn:
+        """Some of the data sets."""
+        some = np.flatnonzero(which) if which.dtype == np.bool_ else which
+        parts = (np.take(x, some, axis=-1) for x in (self.times, self.sums, self.whole))
+        return Redrawn(self.layout, self.centre, *parts)
+
+    def less(self, constant: Floats) -> Redrawn:
+        """The same rows with a constant less in each column."""
+        return Redrawn(self.layout, self.centre - constant, self.times, self.sums, self.whole)
+
+    @property
+    def total(self) -> Floats:
+        """Number of rows of each data set."""
+        return np.asarray(self.whole[0])
+
+    @cached_property
+    def n(self) -> Floats:
+        """Number of rows of each pattern and data set."""
+        found = np.asarray(self.layout.of_pattern @ self.times)
+        found[self.layout.frequent] = self.sums[:, 0]
+        return found
+
+    @cached_property
+    def moments(self) -> list[tuple[Floats, Floats, Floats]]:
+        """Numbers of rows of frequent patterns that lack something, their sums, and those of their products."""
+        p, place = len(self.layout.names), self.layout.upper[2]
+        own = [self.sums[group.which] for group in self.layout.summed]
+        return [(one[:, 0], one[:, 1 : p + 1], one[:, p + 1 :][:, place]) for one in own]
+
+    @property
+    def variances(self) -> Floats:
+        """Of each column in the rows that have it; a line for each data set."""
+        o, p = self.layout, len(self.layout.names)
+        i, j, _ = o.upper
+        rows = np.maximum(o.observed.T.astype(float) @ self.n, 1e-300)
+        mean = self.whole[1 : p + 1] / rows
+        squares = self.whole[p + 1 :][i == j] / rows
+        return np.asarray((np.maximum(squares - mean**2, 0.0) * o.scale[:, None] ** 2).T)
+
+    def patterns(self) -> Iterator[Patterns]:
+        """Each data set: the patterns that have rows."""
+        for b in range(len(self)):
+            yield from self.take(np.array([b])).stacked().patterns()
+
+    def stacked(self) -> Stack:
+        """The same by moments of patterns."""
+        o, p = self.layout, len(self.layout.names)
+        i, j, place = o.upper
+        values = np.concatenate([np.ones((len(o.values), 1)), o.values, o.values[:, i] * o.values[:, j]], axis=1)
+        sums = np.zeros((len(self), len(o.observed), values.shape[1]))
+        for b, times in enumerate(self.times.T):
+            sums[b] = o.of_pattern @ (values * times[:, None])
+            sums[b, o.frequent] = self.sums[:, :, b]
+        n = sums[:, :, 0].copy()
+        sums /= np.where(n > 0.0, n, 1.0)[:, :, None]
+        first, second = sums[:, :, 1 : p + 1], sums[:, : o.several, p + 1 :]
+        mean = np.where(o.observed & (n > 0.0)[:, :, None], self.centre + first * o.scale, 0.0)
+        own = first[:, : o.several]
+        second = second[:, :, place] - own[..., None] * own[..., None, :]
+        return Stack(o.names, o.observed, n, mean, second * o.scale * o.scale[:, None])
+
+    def slopes(self, mean: Floats, cov: Floats) -> Slopes:
+        """At a mean and a covariance each, or all at one; nan where that is not positive definite."""
+        o, p = self.layout, len(self.layout.names)
+        P = np.linalg.inv(cov / o.scale / o.scale[:, None])
+        sign, logs = np.linalg.slogdet(P)
+        sums = _Sums(self, np.ascontiguousarray(P.transpose(1, 2, 0)), ((mean - self.centre) / o.scale).T)
+        if len(P) == 1 < len(self):
+            sums.add_rows_at_one(self)
+        else:
+            sums.add_rows(self)
+        sums.add_summed(self)
+        n, d = self.total, sums.d
+        moved = (sums.second + sums.second.transpose(1, 0, 2)) / 2.0
+        lean = sums.first - 0.5 * n * d
+        moved -= lean[:, None] * d + d[:, None] * lean
+        M, lost = moved.transpose(2, 0, 1), _doubled(sums.lost, p).transpose(2, 0, 1)
+        lost = (lost + lost.transpose(0, 2, 1)) / 2.0
+        pull = (P @ (sums.first - n * d).T[:, :, None])[:, :, 0] / o.scale
+        bend = 0.5 * (P @ (M + lost) @ P - n[:, None, None] * P) / o.scale / o.scale[:, None]
+        each = o.observed @ (LOG_2PI + 2.0 * np.log(o.scale))
+        value = -0.5 * (each @ self.n - n * logs + sums.logs + (P * M).sum(axis=(1, 2)))
+        return Slopes(np.where(sign > 0.0, value, np.nan), pull, (bend + bend.transpose(0, 2, 1)) / 2.0)
+
+
+class _Sums:
+    """Sums of expected complete rows and of their products, at the inverse covariances P and the means d."""
+
+    def __init__(self, sets: Redrawn, P: Floats, d: Floats) -> None:
+        p = len(P)
+        self.P, self.d, self.Pd = P, d, np.einsum("ijb,jb->ib", P, d)
+        self.cells = P.reshape(p * p, -1)
+        self.first = sets.whole[1 : p + 1].copy()
+        self.second = sets.whole[p + 1 :][sets.layout.upper[2]]
+        self.lost = np.zeros((p * p, len(sets)))  # covariance that holes add, about what is expected there
+        self.logs = np.zeros(len(sets))
+
+    def add_rows(self, sets: Redrawn) -> None:
+        """What is filled into rows of rare patterns."""
+        o, (p, b) = sets.layout, self.first.shape
+        toward = np.empty((o.holes, self.P.shape[2]))
+        for j, own, rows in o.lacking:
+            np.matmul(rows, self.P[j], out=toward[own])
+            toward[own] -= self.Pd[j]
+        weighted = np.empty((o.holes, b))
+        both = np.zeros((p * p, b))
+        for group in o.groups:
+            A = self._swept(group.pairs, np.take(sets.n, group.kinds, axis=0))
+            filled = group.pairs.times(
+                A if group.of is None else np.take(A, group.of, axis=1), np.take(toward, group.slot, axis=0)
+            )
+            heavy = filled * np.take(sets.times, group.rows, axis=0)
+            weighted[group.slot] = heavy
+            products = np.empty((len(group.pairs.ends), *heavy.shape[1:]))
+            for (i, k), own in zip(group.pairs.ends, products, strict=True):
+                np.multiply(heavy[i], filled[k], out=own)
+            both += group.row_cells @ products.reshape(-1, b)
+        cross = np.zeros((p, p, b))
+        for j, own, rows in o.lacking:
+            cross[j] = rows.T @ weighted[own]
+            self.first[j] += weighted[own].sum(axis=0)
+        self.second += 2.0 * cross + _doubled(both, p)
+
+    def add_rows_at_one(self, sets: Redrawn) -> None:
+        """The same where all data sets are at one point, so that a row is filled in once for all of them."""
+        o, p = sets.layout, len(self.P)
+        key = self.cells.tobytes() + self.Pd.tobytes()
+        found = remembered(o.filled, key, lambda: Filled(o, self.cells, self.Pd), most=1)
+        self.lost -= found.lost @ sets.n
+        self.logs += found.logs @ sets.n
+        self.second += _doubled(found.both @ sets.times, p)
+        for (j, own, rows), (_, which) in zip(o.lacking, o.slots, strict=True):
+            lines = np.concatenate([np.ones((len(rows), 1)), rows], axis=1) * found.values[own, None]
+            sums = lines.T @ np.take(sets.times, which, axis=0)
+            self.first[j] += sums[0]
+            self.second[j] += 2.0 * sums[1:]
+
+    def add_summed(self, sets: Redrawn) -> None:
+        """What is filled into rows of frequent patterns, by their sums: ``a = R y + r``."""
+        o, (p, b) = sets.layout, self.first.shape
+        cross, both = np.zeros((p, p, b)), np.zeros((p * p, b))
+        for group, (n, first, second) in zip(o.summed, sets.moments, strict=True):
+            A = self._swept(group.pairs, n)
+            R, r = group.pairs.times(A[:, :, None], self.P[group.at]), -group.pairs.times(A, self.Pd[group.at])
+            level = (R * first).sum(axis=2) + n * r
+            beside = np.stack([np.einsum("gjb,gjlb->glb", line, second) for line in R]) + r[:, :, None] * first
+            products = np.stack([(beside[i] * R[k]).sum(axis=1) + level[i] * r[k] for i, k in group.pairs.ends])
+            self.first += group.columns @ level.reshape(-1, b)
+            cross += (group.columns @ beside.reshape(-1, p * b)).reshape(p, p, b)
+            both += group.pairs.cells @ products.reshape(-1, b)
+        self.second += 2.0 * cross + _doubled(both, p)
+
+    def _swept(self, pairs: Pairs, n: Floats) -> Floats:
+        """Minus the inverses of what P has for the holes of patterns, of so many rows each."""
+        A, logs = pairs.swept(self.cells)
+        self.lost -= pairs.cells @ (A * n).reshape(-1, n.shape[1])
+        self.logs += (n * logs).sum(axis=0)
+        return A
+
+
+class Filled:
+    """What is filled into each slot at one point; sums of its products, of covariances and log-determinants."""
+
+    def __init__(self, o: Layout, cells: Floats, Pd: Floats) -> None:
+        p = len(Pd)
+        P = cells.reshape(p, p)
+        self.values = np.concatenate([np.zeros(0), *(rows @ P[j] - Pd[j] for j, _, rows in o.lacking)])
+        self.logs = np.zeros(len(o.observed))
+        lost, both = ([(np.zeros(0), np.zeros((2, 0), dtype=np.intp))] for _ in range(2))
+        for group in o.groups:
+            pairs = group.pairs
+            A, logs = pairs.swept(cells)
+            self.logs[group.kinds] = logs[:, 0]
+            lost.append((A.ravel(), np.stack([pairs.at.ravel(), np.tile(group.kinds, len(A))])))
+            A, at = (A, pairs.at) if group.of is None else (A[:, group.of], pairs.at[:, group.of])
+            own = pairs.times(A[..., 0], self.values[group.slot])
+            self.values[group.slot] = own
+            products = np.concatenate([own[i] * own[k] for i, k in pairs.ends])
+            both.append((products, np.stack([at.ravel(), np.tile(group.rows, len(A))])))
+        self.lost, self.both = _sparse(lost, (p * p, len(o.observed))), _sparse(both, (p * p, len(o.values)))
+
+
+def _sparse(parts: list[tuple[Floats, Ints]], shape: tuple[int, int]) -> csr_array:
+    from scipy.sparse import csr_array
+
+    entries, places = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
+    return csr_array((entries, tuple(places)), shape=shape)
+
+
+def _doubled(upper: Floats, p: int) -> Floats:
+    """Sums over pairs that stand once, so that half of this and its transpose are the symmetric matrix."""
+    found = 2.0 * upper.reshape(p, p, -1)
+    i = np.arange(p)
+    found[i, i] /= 2.0
+    return found
