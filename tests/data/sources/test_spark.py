@@ -242,6 +242,7 @@ def test_errors_are_ours() -> None:
         ("[PYTHON_VERSION_MISMATCH] Python in worker has different version", "another Python than this one"),
         ("Cannot call methods on a stopped SparkContext", "the Spark session is gone"),
         ("[SESSION_CLOSED] the session was closed", "the Spark session is gone"),
+        ("[SESSION_OR_CONTEXT_NOT_EXISTS] SparkContext should be created first", "the Spark session is gone"),
         ("[UNRESOLVED_COLUMN] a column `q` cannot be resolved", "the Spark frame cannot be read: .*q"),
     ],
 )

@@ -21,7 +21,8 @@ STATES = "place long, state binary"  # what workers send: where a state is from,
 TICK = 0.3  # seconds between two looks at how far a job is
 
 _LOST = ("stopped", "closed", "connection refused", "session_not_found", "session not found", "invalid_handle",
-         "unavailable", "py4jnetworkerror", "gateway", "no active spark", "failed to connect")  # fmt: skip
+         "unavailable", "py4jnetworkerror", "gateway", "no active spark", "failed to connect",
+         "session_or_context_not_exists")  # fmt: skip
 
 
 class _Stage(Protocol):
