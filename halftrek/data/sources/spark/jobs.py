@@ -44,8 +44,8 @@ def as_row(place: int, state: object) -> pa.RecordBatch:
     """In a worker: a state as one row."""
     import pyarrow as pa
 
-    packed = pa.array([pickle.dumps(state)], pa.binary())
-    return pa.record_batch({"place": pa.array([place], pa.int64()), "state": packed})
+    columns = [pa.array([place], pa.int64()), pa.array([pickle.dumps(state)], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, ["place", "state"])
 
 
 def fetched(frame: DataFrame) -> list[object]:
@@ -150,12 +150,11 @@ def _is_none(error: Exception) -> bool:
 
 def _plain(error: Exception) -> str:
     """What went wrong, without the stacks of Java and of the worker around it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.rstrip() for line in str(error).splitlines() if line.strip()]
     if lines and lines[0].startswith("An error occurred while calling") and len(lines) > 1:  # of Java
-        return first_line(Exception(lines[1].rpartition("): ")[2].removeprefix(": ")))
-    if "Traceback (most recent call last):" in lines:
-        after = lines[lines.index("Traceback (most recent call last):") + 1 :]
-        said = [line for line in after if ": " in line and not line.startswith(("File ", "at ", "^"))]
-        if said:
-            return first_line(Exception(said[0]))
+        return first_line(Exception(lines[1].strip().rpartition("): ")[2].removeprefix(": ")))
+    for k, line in enumerate(lines):
+        if line.endswith("Traceback (most recent call last):"):
+            said = [after for after in lines[k + 1 :] if not after.startswith((" ", "\t"))]  # files and code are indented
+            return first_line(Exception(said[0])) if said else first_line(error)
     return first_line(error)
