@@ -155,6 +155,8 @@ def _plain(error: Exception) -> str:
         return first_line(Exception(lines[1].strip().rpartition("): ")[2].removeprefix(": ")))
     for k, line in enumerate(lines):
         if line.endswith("Traceback (most recent call last):"):
-            said = [after for after in lines[k + 1 :] if not after.startswith((" ", "\t"))]  # files and code are indented
+            said = [
+                after for after in lines[k + 1 :] if not after.startswith((" ", "\t"))
+            ]  # files and code are indented
             return first_line(Exception(said[0])) if said else first_line(error)
     return first_line(error)
