@@ -91,6 +91,7 @@ check: $(VENV)/.ready-to-develop
 
 bench: $(VENV)/.ready-to-develop
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python -m benchmarks.engines --write
 
 bench-quick: $(VENV)/.ready-to-develop
 	$(BIN)/python benchmarks/run.py --quick $(ARGS)

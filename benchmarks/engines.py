@@ -1,10 +1,11 @@
 """What do the moments of a large table cost, beside the engine's own plain reading of it? Time and memory.
 
-Writes ``docs/benchmarks/engines.md``: ``python -m benchmarks.engines --write``. Every number is measured in a process
+Writes ``docs/benchmarks/engines.md``, and the short table in ``docs/howto/big-data.md``, whole and in one run with the
+lines of Spark (``benchmarks/spark.py``): ``python -m benchmarks.engines --write``. Each number is measured in a process
 of its own, on one thread of linear algebra and two of the engine. Beside each engine's *sums* stands a *bare* scan of
 the same columns: one sum of each column by the engine itself, or for a table in memory one pass of numpy. Data lie in a
-folder of their own, which is removed at the end; ``--rows 30_000_000`` makes the largest table smaller, ``--only
-parquet`` keeps to the cases with that word in their names.
+folder of their own, which is removed at the end. To try it: ``--share 0.01`` takes that share of the rows, ``--only
+parquet`` keeps to the cases with that word in their names, and ``--docs FOLDER`` writes there.
 """
 
 from __future__ import annotations
@@ -17,44 +18,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-OUT = Path(__file__).parent.parent / "docs" / "benchmarks" / "engines.md"
+from benchmarks import engines_page
+
 PIECE = 500_000  # rows that are made at a time
 THREADS = 2  # of the engines
-
-PAGE = """# Large tables
-
-What the moments of a large table cost: all means and covariances, which is all that a fit reads. Each line is two
-processes: *bare* adds up each column by the engine's own means, *sums* is `ht.moments`. Seconds are of the processor
-(all threads together), since several processes may share a machine; *times* is their ratio. Memory (MB) is the peak of
-each process beyond what it needs before it reads the first row, beside the size of the numbers that are read, as floats
-in memory. `python -m benchmarks.engines --write` has made this page in one run, and makes it again.
-
-"""
-AFTER = """
-How to read it:
-
-- **In memory** a sum of columns runs as fast as memory does, and no product of columns can: what is fair beside numpy,
-  pandas and polars is one plain matrix product, in the table below. Their own memory is the table that was there
-  before.
-- **DuckDB** keeps what it has read of its own tables, whoever asks, up to its `memory_limit`: the bare scan needs as
-  much memory as the sums do. With a limit of 200 megabytes it keeps to that, and the sums need some batches more.
-  Nothing is spilled: a limit makes its scan quicker, 0.6 for 0.8 s of 1e6 x 100. Of the 1.5 s of the sums under a limit
-  0.9 are DuckDB's own, for the scan and for handing over batches that nobody looks at; one plain `X'X` of these numbers
-  takes 0.4. So 2.2 times the scan is the least that can be had there, and 2.5 is what it is.
-- **Parquet of 50 columns and more** is unpacked one row group at a time, one column after the other; memory holds two
-  groups at most. Groups of more than 32 million numbers are read in pieces, for which a page of each column is open.
-- **Files of fewer columns** are read by DuckDB, which hands over batches of at most 65,536 rows; memory does not grow
-  with the rows.
-
-Tables in memory beside one `X'X`, processor seconds of the best of three:
-
-"""
 
 
 @dataclass(frozen=True)
@@ -254,16 +228,12 @@ def asked(case: Case, path: Path, what: str) -> dict[str, float]:
     return found
 
 
-def line(case: Case, plain: dict[str, float], sums: dict[str, float]) -> str:
-    """A line of the table."""
-    size = case.rows * case.read * 8 / 2**20
-    return (
-        f"| {case.name} | {plain['seconds']:.2f} | {sums['seconds']:.2f} | {sums['seconds'] / plain['seconds']:.1f} | "
-        f"{plain['memory']:,.0f} | {sums['memory']:,.0f} | {size:,.0f} |"
-    )
-
-
-HEAD = "| table | bare, s | sums, s | times | bare, MB | sums, MB | numbers, MB |\n|---|---:|---:|---:|---:|---:|---:|"
+def in_spark(share: float) -> list[dict[str, Any]]:
+    """What Spark needs, in a process of its own; it tells how far it is."""
+    words = [sys.executable, "-m", "benchmarks.spark", "--json", "--share", str(share)]
+    limits = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(words, env={**os.environ, **limits}, stdout=subprocess.PIPE, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
 def in_memory() -> list[str]:
@@ -296,29 +266,42 @@ def in_memory() -> list[str]:
 
 def main() -> None:
     """Measure all cases, or one in this process."""
-    words = argparse.ArgumentParser(description=__doc__)
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--measure", help=argparse.SUPPRESS)
-    words.add_argument("--only", default="", help="a word in the names of the cases")
+    words.add_argument("--only", help="a word in the names of the cases; Spark is one")
     words.add_argument("--rows", type=int, default=100_000_000, help="of the largest table (default: 1e8)")
-    words.add_argument("--write", action="store_true", help="write the page")
+    words.add_argument("--share", type=float, default=1.0, help="of the rows of every table, to try it")
+    words.add_argument("--write", action="store_true", help="write the pages")
+    words.add_argument("--docs", type=Path, default=engines_page.DOCS, help="where the pages are")
     words.add_argument("--data", type=Path, help="a folder to keep the data in")
     args = words.parse_args()
     if args.measure:
         case, path, what = json.loads(args.measure)
         print(json.dumps(measure(Case(**case), path, what)))
         return
-    lines = [HEAD]
-    print(HEAD, flush=True)
+    if args.write and args.only is not None:
+        raise SystemExit("a page is written whole, from all cases of one run; leave out --only")
+    if args.write and args.share != 1.0 and args.docs == engines_page.DOCS:
+        raise SystemExit("a share of the rows is a trial; write its pages elsewhere with --docs FOLDER")
+    only, began = (args.only or "").lower(), time.monotonic()
+    lines = [engines_page.HEAD]
+    print(lines[0], flush=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.data or Path(temporary)
         folder.mkdir(exist_ok=True)
         for case in cases(args.rows):
-            if args.only.lower() in case.name.lower():
-                path = prepared(folder, case)
-                lines.append(line(case, asked(case, path, "bare"), asked(case, path, "sums")))
+            if only in case.name.lower():
+                some = replace(case, rows=max(1_000, int(case.rows * args.share)))
+                path = prepared(folder, some)
+                size = some.rows * some.read * 8 / 2**20
+                found = [asked(some, path, what) for what in ("bare", "sums")]
+                lines.append(engines_page.line(case.name, *found, size))
                 print(lines[-1], flush=True)
+    spark = in_spark(args.share) if only in "spark" else []
+    print("\n".join(engines_page.spark_lines(spark)), flush=True)
     if args.write:
-        OUT.write_text(PAGE + "\n".join(lines) + "\n" + AFTER + "\n".join(in_memory()) + "\n", encoding="utf-8")
+        minutes = (time.monotonic() - began) / 60
+        engines_page.write(args.docs, lines, in_memory(), spark, args.share, minutes)
 
 
 if __name__ == "__main__":

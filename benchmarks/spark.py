@@ -2,12 +2,14 @@
 
 ``python -m benchmarks.spark`` makes two tables of Parquet, 1e7 x 10 and 1e6 x 100, and measures each twice in one
 session (the first time Java compiles); the second counts. Processor time is that of Java and its Python workers
-together. ``--share 0.3`` takes that share of the rows. One run has two worker processes (``local-cluster``).
+together. ``--share 0.3`` takes that share of the rows. One table is read with two worker processes besides
+(``local-cluster``). ``--json`` prints a line for each table, which ``benchmarks/engines.py`` puts into its page.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -84,17 +86,22 @@ def processor_seconds() -> float:
 
 
 def measured(what: str, call: Callable[[], object], scan: float | None = None) -> float:
-    """Processor seconds of the second of two calls, printed with its wall time and how many scans it is."""
+    """Processor seconds of the second of two calls, told with its wall time and how many scans it is."""
     for _ in range(2):
         used, begun = processor_seconds(), time.monotonic()
         call()
         used, wall = processor_seconds() - used, time.monotonic() - begun
     times = "" if scan is None else f"{used / scan:6.2f} scans"
-    print(f"  {what:34s} processor {used:7.2f} s   wall {wall:7.2f} s {times}", flush=True)
+    told(f"  {what:34s} processor {used:7.2f} s   wall {wall:7.2f} s {times}")
     return used
 
 
-def compare(frame: Any) -> None:
+def told(words: str) -> None:
+    """What people read while it is measured; results are for programs."""
+    print(words, file=sys.stderr, flush=True)
+
+
+def compare(frame: Any) -> dict[str, float | str]:
     """The scan (one sum of each column) beside our moments, by both ways."""
     from halftrek.data import read_moments
     from halftrek.data.sources.spark import sums
@@ -104,17 +111,19 @@ def compare(frame: Any) -> None:
     scan = measured(
         "Spark's own sums of the columns", lambda: frame.selectExpr(*(f"sum({v})" for v in columns)).collect()
     )
+    found: dict[str, float | str] = {"bare": scan}
     few = sums.FEW
     try:
         if len(columns) <= 10:
             sums.FEW = sums.FEW_BY_GROUP
-            measured("moments by expressions", lambda: read_moments(frame), scan)
+            found["expressions"] = measured("moments by expressions", lambda: read_moments(frame), scan)
         sums.FEW = 0
-        measured("moments by workers", lambda: read_moments(frame), scan)
+        found["workers"] = measured("moments by workers", lambda: read_moments(frame), scan)
     finally:
         sums.FEW = few
-    way = "expressions" if len(columns) <= few else "workers"
-    print(f"  chosen: {way}")
+    found["chosen"] = "expressions" if len(columns) <= few else "workers"
+    told(f"  chosen: {found['chosen']}")
+    return found
 
 
 def main() -> None:
@@ -122,6 +131,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--share", type=float, default=1.0)
     arguments.add_argument("--only", default="", help="a word in the names of the tables")
+    arguments.add_argument("--json", action="store_true", help="print results as lines of JSON")
     given = arguments.parse_args()
     share, tables = given.share, {name: size for name, size in TABLES.items() if given.only in name}
     with tempfile.TemporaryDirectory() as folder:
@@ -130,8 +140,12 @@ def main() -> None:
             spark = session(master)
             for name, path in paths.items():
                 if master == "local[2]" or name == "1e6 x 100":
-                    print(f"{name} (share {share:g} of the rows), {master}, Spark {spark.version}")
-                    compare(spark.read.parquet(path))
+                    told(f"{name} (share {share:g} of the rows), {master}, Spark {spark.version}")
+                    found = compare(spark.read.parquet(path))
+                    if given.json:
+                        print(
+                            json.dumps({"table": name, "master": master, "version": spark.version, **found}), flush=True
+                        )
             spark.stop()
 
 

@@ -33,5 +33,13 @@ def as_frame(columns: Columns, library: str = "") -> Frame:
         if name in LIBRARIES and (name in loaded or find_spec(name)):
             import narwhals
 
-            return narwhals.from_dict(dict(columns), backend=importlib.import_module(name)).to_native()
+            table = {column: _of_one_kind(values) for column, values in columns.items()}
+            return narwhals.from_dict(table, backend=importlib.import_module(name)).to_native()
     return {name: values.tolist() if hasattr(values, "tolist") else list(values) for name, values in columns.items()}
+
+
+def _of_one_kind(values: Array | Sequence[object]) -> Array | Sequence[object]:
+    """A list of whole numbers and fractions as fractions: polars takes the kind of a column from its first entry."""
+    if isinstance(values, list) and {type(x) for x in values} == {int, float}:
+        return [float(x) for x in values]
+    return values

@@ -161,7 +161,7 @@ def answered(
     source: Source, names: Sequence[str] | None, weights: RowWeights, by: tuple[str, ...] = ()
 ) -> tuple[Request, Sums] | None:
     """What an engine was asked for, and its sums; None where it does not make them: its rows are read then."""
-    if source.sums is None or (weights.given is not None and weights.column is None):
+    if source.sums is None or (weights.given is not None and weights.column is None) or weights.column in source.texts:
         return None
     wanted = source.usable(names, besides=weights.column)
     if len(wanted) > source.widest:

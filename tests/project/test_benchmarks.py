@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import growth
+from benchmarks import engines, engines_page, growth
 from benchmarks.accuracy import judge
 from benchmarks.claims import claims
 from benchmarks.compare import changes, faster, main, slower
@@ -165,3 +165,28 @@ def test_a_walk_that_is_stopped_says_so() -> None:
     stopped = growth.Walk("f", (100,), (0.1,), 200)
     assert stopped.first_above == 200
     assert growth.line(stopped) == "| `f` | 100: 0.10, 200: stopped | – | 200 |"
+
+
+def test_the_page_of_engines_is_written_whole(tmp_path: Path) -> None:
+    """From the lines of one run: both pages, with Spark, and the short table in its place in the how-to."""
+    taken = {"seconds": 2.0, "memory": 100.0}
+    lines = [engines_page.HEAD]
+    lines += [
+        engines_page.line(case.name, taken, {"seconds": 3.0, "memory": 250.0}, 763.0) for case in engines.cases(10**8)
+    ]
+    assert set(engines_page.SHORT) <= {case.name for case in engines.cases(10**8)}
+    one = {"version": "3.5.9", "bare": 3.0, "workers": 6.0, "chosen": "workers"}
+    spark = [{"table": "1e7 x 10", "master": m, **one} for m in ("local[2]", "local-cluster[2,1,1024]")]
+    before = (engines_page.DOCS / "howto" / "big-data.md").read_text(encoding="utf-8")
+    (tmp_path / "howto").mkdir()
+    (tmp_path / "howto" / "big-data.md").write_text(before, encoding="utf-8")
+    engines_page.write(tmp_path, lines, ["| in memory |"], spark, 1.0, 40.0)
+    page = (tmp_path / "benchmarks" / "engines.md").read_text(encoding="utf-8")
+    assert all(
+        text in page for text in (*lines, "| in memory |", "| Spark 3.5.9, 1e7 x 10, local[2] | 3.00 | 6.00 | 2.0 |")
+    )
+    after = (tmp_path / "howto" / "big-data.md").read_text(encoding="utf-8")
+    assert "| DuckDB, 1e7 x 10 | 2.00 | 3.00 | 1.5 | 250 | 763 |" in after
+    assert after.count("| Spark, 1e7 x 10 |") == 1
+    halves = [text.partition(engines_page.BEGIN)[0] + text.partition(engines_page.END)[2] for text in (before, after)]
+    assert halves[0] == halves[1]

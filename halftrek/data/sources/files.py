@@ -5,10 +5,11 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from halftrek.bottom.arrays import Array
 from halftrek.data.columns.kinds import truth
@@ -24,6 +25,8 @@ from halftrek.errors import DataError, MissingExtraError
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+
+T = TypeVar("T")
 
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET = (".parquet", ".pq")
@@ -43,7 +46,13 @@ def from_path(path: str) -> Source:
     if not found:
         what = "no file matches" if glob.has_magic(path) else "there is no file"
         raise DataError(f"{what} {path!r}; check the path (the current directory is {os.path.basename(os.getcwd())!r})")
-    return chained([_from_file(f) for f in found], found)
+    return chained(from_each(found), found)
+
+
+def from_each(paths: Sequence[str]) -> list[Source]:
+    """Each of the files; one DuckDB reads them all, since to start one takes longer than to read a small file."""
+    within = _duckdb() if any(path.lower().endswith((*TEXT, *PARQUET)) for path in paths) else None
+    return [_from_file(path, within) for path in paths]
 
 
 def from_relation(relation: duckdb.DuckDBPyRelation) -> Source:
@@ -91,9 +100,10 @@ def _batches(query: duckdb.DuckDBPyRelation) -> tuple[pa.Schema, Iterator[pa.Rec
     return reader.schema, iter(lambda: interruptible(lambda: next(reader, None), stop), None)
 
 
-def _from_file(path: str) -> Source:
+def _from_file(path: str, within: duckdb.DuckDBPyConnection | None = None) -> Source:
     name = path.lower()
-    for endings, reader in ((TEXT, _from_csv), (PARQUET, _from_parquet), (ARROW, _from_arrow_file)):
+    readers = ((TEXT, partial(_from_csv, within)), (PARQUET, partial(_from_parquet, within)), (ARROW, _from_arrow_file))
+    for endings, reader in readers:
         if name.endswith(endings):
             return _in_full(path, reader)
     raise DataError(f"{path!r} has an unknown ending; known are {', '.join((*TEXT, *PARQUET, *ARROW))}")
@@ -112,14 +122,14 @@ def _in_full(path: str, reader: Callable[[str], Source]) -> Source:
     return replace(source, blocks=blocks)
 
 
-def _from_parquet(path: str) -> Source:
-    connection, malformed = _duckdb(), _malformed(path, "a Parquet file")
+def _from_parquet(within: duckdb.DuckDBPyConnection | None, path: str) -> Source:
+    connection, malformed = _duckdb(within), _malformed(path, "a Parquet file")
     with in_our_words(malformed, memory=True):
         connection.execute("SET parquet_metadata_cache = true")  # a head of 2,000 columns is read once, not four times
         relation = connection.read_parquet(_literal_path(path))
         counted = connection.sql(f"SELECT sum(num_rows) FROM parquet_file_metadata({_text(_literal_path(path))})")
         rows = int(counted.fetchall()[0][0])
-        source = _from_relation(relation)
+        source = _by_own_names(_from_relation(relation), path)
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
         wide = wide_blocks(path, wanted)
@@ -128,10 +138,36 @@ def _from_parquet(path: str) -> Source:
     return guarded(replace(source, rows=rows, blocks=blocks), malformed, memory=True)
 
 
-def _from_csv(path: str) -> Source:
+def _by_own_names(source: Source, path: str) -> Source:
+    """The source of a Parquet file with the names that stand there: DuckDB calls a column X beside one x X_1."""
+    if not any(re.search(r"_\d+$", v) for v in source.columns):
+        return source
+    from pyarrow import parquet
+
+    own = tuple(parquet.read_schema(path).names)
+    if own == source.columns or len(own) != len(source.columns):
+        return source
+    theirs = dict(zip(own, source.columns, strict=True))
+
+    def by_own(found: Mapping[str, T]) -> dict[str, T]:
+        return {v: found[name] for v, name in theirs.items() if name in found}
+
+    def labels(name: str) -> Iterator[Array]:
+        assert source.labels is not None
+        yield from source.labels(theirs[name])
+
+    return replace(
+        source, columns=own, refused=by_own(source.refused), codings={v: truth(v) for v in by_own(source.codings)},
+        texts=frozenset(v for v, name in theirs.items() if name in source.texts),
+        identifiers=frozenset(v for v, name in theirs.items() if name in source.identifiers),
+        blocks=lambda wanted: source.blocks(tuple(theirs[v] for v in wanted)), labels=labels,
+    )  # fmt: skip
+
+
+def _from_csv(within: duckdb.DuckDBPyConnection | None, path: str) -> Source:
     """The head gives names and types; nothing is left to guess for the engine, so that it skips no line."""
     head = read_head(path, HOLES)
-    connection = _duckdb()
+    connection = _duckdb(within)
 
     place = {v: k for k, v in enumerate(head.columns)}
     newline = r"new_line='\r', " if head.only_returns else ""
@@ -233,7 +269,10 @@ def _refuse_without_end(file: pa.NativeFile) -> None:
 # -- the engine ----------------------------------------------------------------------------------
 
 
-def _duckdb() -> duckdb.DuckDBPyConnection:
+def _duckdb(within: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyConnection:
+    """A connection of its own, to a DuckDB that is there already or to a new one."""
+    if within is not None:
+        return within.cursor()
     try:
         import duckdb
         import pyarrow  # noqa: F401  (DuckDB hands its batches over through it)
@@ -307,5 +346,8 @@ def _text(value: str) -> str:
 
 
 def _sql_number(kind: str) -> bool:
-    exact = ("DOUBLE", "FLOAT", "REAL", "BOOLEAN", "BIGINT", "HUGEINT", "UHUGEINT", "INTEGER", "SMALLINT", "TINYINT")
+    exact = (
+        "DOUBLE", "FLOAT", "REAL", "BOOLEAN", "BIGINT", "HUGEINT", "UHUGEINT", "INTEGER", "SMALLINT", "TINYINT",
+        '"NULL"',  # a column without any entry
+    )  # fmt: skip
     return kind in exact or kind.startswith("DECIMAL") or kind in {f"U{v}" for v in exact}

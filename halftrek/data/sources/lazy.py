@@ -89,26 +89,41 @@ def collected(frame: nw.LazyFrame[IntoLazyFrame]) -> pa.Table:
 def pushed_sums(frame: nw.LazyFrame[IntoLazyFrame], request: Request) -> Sums | None:
     """The sums, by one query; by a second where the guess of the means proves to be far off.
 
-    None where there are too many patterns of holes: whoever reads the rows keeps what can be kept, and says so.
+    None where there are too many patterns of holes: whoever reads the rows keeps what can be kept, and says so. None
+    too where a product is too large for an engine that stops there (PostgreSQL): whoever reads the rows names it.
     """
+    try:
+        return _pushed_sums(frame, request)
+    except Exception as error:
+        if type(error).__name__ != "NumericValueOutOfRange":
+            raise
+        return None
+
+
+def _pushed_sums(frame: nw.LazyFrame[IntoLazyFrame], request: Request) -> Sums | None:
     columns = request.columns
     schema = frame.collect_schema()
+    nans = _knows_nan(frame, schema)
     _refuse_texts(frame, [c.column for c in columns if schema[c.column].is_numeric()])
     sample = collected(frame.select(*request.read).head(SAMPLE))
     entries = {v: sample.column(v).to_pylist() for v in request.read}
     guess = np.array([_guess([_number(x, c) for x in entries[c.column]]) for c in columns])
-    first = _queried(frame, request, guess, schema, about_group=False)
+    first = _queried(frame, request, guess, schema, nans=nans, about_group=False)
     if first is None:
         return None
     found, near = first
     if not near:
         total = np.maximum((found.n[:, None] * found.observed).sum(axis=0), 1e-300)
         better = guess + (found.n[:, None] * np.where(found.observed, found.mean, 0.0)).sum(axis=0) / total
-        again = _queried(frame, request, better, schema, about_group=bool(request.by))
+        again = _queried(frame, request, better, schema, nans=nans, about_group=bool(request.by))
         if again is None:  # the table grows meanwhile
             return None
         found, _ = again
-    return replace(found, kinds=_kinds(frame, request, entries))
+    if (given := request.weights) is not None:  # rows of weight zero do not count
+        used = [x is not None and float(x) > 0.0 for x in entries[given]]
+        entries = {v: [x for x, keep in zip(column, used, strict=True) if keep] for v, column in entries.items()}
+        frame = frame.filter(_expression(Column(given, given), schema, nans=False) > 0.0)
+    return replace(found, kinds=_kinds(frame, request, entries, nans=nans))
 
 
 def _refuse_texts(frame: nw.LazyFrame[IntoLazyFrame], numeric: Sequence[str]) -> None:
@@ -137,7 +152,13 @@ def _guess(values: list[float]) -> float:
 
 
 def _queried(
-    frame: nw.LazyFrame[IntoLazyFrame], request: Request, shift: Floats, schema: nw.Schema, *, about_group: bool
+    frame: nw.LazyFrame[IntoLazyFrame],
+    request: Request,
+    shift: Floats,
+    schema: nw.Schema,
+    *,
+    nans: bool,
+    about_group: bool,
 ) -> tuple[Sums, bool] | None:
     """The sums about a shift (and about the mean of each group, if need be), and whether it was near enough.
 
@@ -146,9 +167,9 @@ def _queried(
     import narwhals as nw
 
     p = len(request.columns)
-    nans = _knows_nan(frame, schema)
     centred = [_expression(c, schema, nans=nans) - float(s) for c, s in zip(request.columns, shift, strict=True)]
-    weight = None if request.weights is None else nw.col(request.weights).cast(nw.Float64)
+    given = request.weights
+    weight = None if given is None else _expression(Column(given, given), schema, nans=False)
     made = frame.select(
         *(nw.col(v).alias(f"k{i}") for i, v in enumerate(request.by)),
         *(x.alias(f"x{i}") for i, x in enumerate(centred)),
@@ -170,7 +191,7 @@ def _queried(
     outputs = [nw.len().alias("rows")]
     if weight is not None:
         w = nw.col("w")
-        part = nw.when(w != w.round(0)).then(w).otherwise(nw.lit(0.0))
+        part = nw.when(_in_parts(w)).then(w).otherwise(nw.lit(0.0))
         made = made.with_columns(
             _one_if(w > 0.0).alias("used"), w.alias("n"), (w * w).alias("squared"), w.alias("least"),
             _one_if(w.is_null()).alias("lost"), part.alias("part"),
@@ -204,7 +225,7 @@ def _lines(
     rows = numbers("rows")
     if request.weights is not None and k:
         lost = [np.nan] if numbers("lost").any() else []
-        extremes = np.array([*lost, numbers("least").min(), numbers("n").max(), numbers("part").max()])
+        extremes = np.array([*lost, numbers("least").min(), numbers("part").max(), numbers("n").max()])
         checked_weights(extremes, request.weights, sampling=request.sampling)
     used, n, squared = (rows, rows, rows) if request.weights is None else map(numbers, ("used", "n", "squared"))
     observed = _flags([table.column(f"h{i}").to_pylist() for i in range(-(-p // BITS))], p)
@@ -280,6 +301,14 @@ def _one_if(condition: nw.Expr) -> nw.Expr:
     return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
 
 
+def _in_parts(number: nw.Expr) -> nw.Expr:
+    """Whether a number is not whole; beyond 2^53 all are, and PostgreSQL rounds to long integers, which end there."""
+    import narwhals as nw
+
+    short = nw.when(number.abs() < 2.0**53).then(number).otherwise(nw.lit(0.0))
+    return short != short.round(0)
+
+
 def _flags(names: list[list[int]], p: int) -> Flags:
     """Which columns are there, from the numbers that name a pattern."""
     k = len(names[0])
@@ -300,7 +329,7 @@ def _refuse_infinite(names: Sequence[str], first: Floats, second: Floats) -> Non
 
 
 def _kinds(
-    frame: nw.LazyFrame[IntoLazyFrame], request: Request, entries: Mapping[str, Sequence[Entry]]
+    frame: nw.LazyFrame[IntoLazyFrame], request: Request, entries: Mapping[str, Sequence[Entry]], *, nans: bool
 ) -> tuple[Kind, ...]:
     """What kind of numbers the columns hold: a column of many values in the sample has many in all."""
     found = []
@@ -313,16 +342,16 @@ def _kinds(
             known = sorted({v for v in column.numbers.values() if v == v})
             kind = Kind(tuple(known), True, min(known, default=None))
         elif kind.values is not None or kind.whole:
-            kind = _whole_kind(frame, column.column, kind)
+            kind = _whole_kind(frame, column, kind, nans=nans)
         found.append(kind)
     return tuple(found)
 
 
-def _whole_kind(frame: nw.LazyFrame[IntoLazyFrame], name: str, kind: Kind) -> Kind:
+def _whole_kind(frame: nw.LazyFrame[IntoLazyFrame], column: Column, kind: Kind, *, nans: bool) -> Kind:
     """The kind of all rows of a column, of which a sample has few values or whole numbers only."""
     import narwhals as nw
 
-    number = nw.col(name).cast(nw.Float64)
+    number = _expression(column, frame.collect_schema(), nans=nans)
     if kind.values is not None:
         distinct = collected(frame.select(number.alias("v")).unique("v").head(MOST + 3)).column(0).to_pylist()
         values = sorted({float(x) for x in distinct if x is not None and x == x})
@@ -332,9 +361,9 @@ def _whole_kind(frame: nw.LazyFrame[IntoLazyFrame], name: str, kind: Kind) -> Ki
     if not kind.whole:
         return Kind()
     found = collected(
-        frame.select(
-            _one_if((number != number.round(0)) & ~number.is_null()).alias("part"), number.alias("least")
-        ).select(nw.col("part").sum(), nw.col("least").min())
+        frame.select(_one_if(_in_parts(number)).alias("part"), number.alias("least")).select(
+            nw.col("part").sum(), nw.col("least").min()
+        )
     )
     whole = found.column("part")[0].as_py() == 0
     return Kind(None, whole, float(found.column("least")[0].as_py()) if whole else None)

@@ -14,7 +14,7 @@ from halftrek.data.summing.accumulate import Block
 from halftrek.data.summing.sums import Request, Sums
 from halftrek.errors import DataError
 
-Numeric = ("int", "uint", "float", "double", "decimal", "halffloat", "bool")  # openings of Arrow's type names
+Numeric = ("int", "uint", "float", "double", "decimal", "halffloat", "bool", "null")  # openings of Arrow's type names
 Textual = ("string", "large_string", "string_view", "dictionary<values=string", "dictionary<values=large_string")
 KEY, TIMES = "key of the row", "times that it occurs"  # columns of a table that has each row once
 

@@ -144,6 +144,15 @@ def test_long_numbers_are_rounded_as_values_and_exact_as_labels(kind: str, tmp_p
     np.testing.assert_array_equal(codes, [0, 1, 0, 1, 0, 1])
 
 
+@pytest.mark.parametrize("library", [pl.DataFrame, pl.LazyFrame, pd.DataFrame, pa.table])
+def test_labels_of_which_some_are_whole(library: Any) -> None:
+    """polars takes the kind of a column from its first entry, which is a whole number here."""
+    labels = [0.0, 0.5, 1.5] * 8
+    table = library({"a": np.arange(24.0), "b": np.cos(np.arange(24.0)), "dose": labels})
+    found = ht.fit("a -> b", table, by="dose").query("a ~> b")
+    assert np.asarray(found["group"]).tolist() == [0.0, 0.5, 1.5]
+
+
 def test_long_labels_beside_the_table() -> None:
     for labels in (
         LONG,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import halftrek as ht
 from halftrek.data import Moments, Patterns, read_moments, read_patterns
 from halftrek.data.missing import gather
 from halftrek.data.sources import lazy
-from tests.data.sources.engine_tables import ENGINES, table_in, the_table
+from halftrek.errors import DataError
+from tests.data.sources.engine_tables import ENGINES, folder, postgres_address, table_in, the_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::Warning")  # those of engines; ours are tested elsewhere
 
@@ -101,3 +104,66 @@ def test_too_many_patterns_for_an_engine_to_send(engine: str, monkeypatch: pytes
     assert isinstance(fewer, Patterns)
     assert fewer.left_out > 0
     assert "too many patterns of missing values" in fewer.sentence
+
+
+def odd_in(engine: str, columns: dict[str, list[Any]]) -> Any:
+    """Truth values and numbers in a table of their own."""
+    import ibis
+
+    table = pl.DataFrame(columns)
+    if engine == "Dask":
+        import dask.dataframe as dd
+
+        make: Any = dd.from_pandas
+        return make(table.to_pandas(), npartitions=2)
+    kinds = {"Boolean": "boolean", "Int64": "bigint", "String": "text"}
+    written = ", ".join(f"{v} {kinds.get(str(kind), 'double precision')}" for v, kind in table.schema.items())
+    if engine == "Ibis on SQLite":
+        path = folder() / "odd.db"
+        with sqlite3.connect(path) as connection:
+            connection.execute("drop table if exists odd")
+            connection.execute(f"create table odd ({written})")
+            connection.executemany(f"insert into odd values ({', '.join('?' * len(columns))})", table.rows())
+        return ibis.sqlite.connect(path).table("odd")
+    import psycopg
+
+    with psycopg.connect(postgres_address()) as connection:
+        connection.execute("drop table if exists odd")
+        connection.execute(f"create table odd ({written})".encode())
+        with connection.cursor().copy("copy odd from stdin") as copy:
+            for row in table.rows():
+                copy.write_row(row)
+    return ibis.connect(postgres_address()).table("odd")
+
+
+ODD = [k * 0.5 for k in range(30)]
+
+
+@pytest.mark.parametrize("engine", ["Ibis on SQLite", "Ibis on PostgreSQL", "Dask"])
+def test_odd_columns(engine: str) -> None:
+    """Truth values, as values and as weights; whole numbers beyond long integers; what is too large to be squared."""
+    truths, long = [k % 3 == 0 for k in range(30)], [1e20 * (k % 13 + 1) for k in range(30)]
+    columns: dict[str, list[Any]] = {"x": ODD, "b": truths, "z": long, "y": [x * x * 1e200 for x in ODD]}
+    table = odd_in(engine, columns)
+    for names, given in ((["x", "b", "z"], {}), (["x", "z"], {"weights": "b"})):
+        found, wanted = (read_moments(source, names, **given) for source in (table, columns))  # type: ignore[arg-type]
+        assert found.kinds == wanted.kinds
+        assert found.n == wanted.n
+        np.testing.assert_allclose(found.cov, wanted.cov, rtol=1e-12)
+    with pytest.raises(DataError, match="the values of 'y' are too large to be squared"):
+        read_moments(table, ["x", "y"])
+
+
+@pytest.mark.parametrize("engine", ["Ibis on SQLite", "Ibis on PostgreSQL", "Dask"])
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ([float("nan"), *ODD[1:]], "hold nan"),
+        ([float("inf"), *ODD[1:]], "hold inf"),
+        ([1.5, *[1.0] * 29], r"hold 1\.5; weights= count rows"),
+        (["many"] * 30, "column 'w' holds values that are not numbers, for instance 'many'"),
+    ],
+)
+def test_odd_weights(engine: str, weights: list[Any], said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_moments(odd_in(engine, {"x": ODD, "w": weights}), ["x"], weights="w")

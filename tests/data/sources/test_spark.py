@@ -92,7 +92,8 @@ def test_expressions_of_few_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     quick = spark_sums.quick_sums(frame, request)
     assert quick is not None  # otherwise the workers are compared with themselves below
     mean, squares = exact_sums(near, near.columns)
-    np.testing.assert_allclose(quick.squares[0], squares.astype(float), rtol=1e-12)
+    scale = np.sqrt(np.diag(squares))
+    assert np.abs((quick.squares[0] - squares) / np.outer(scale, scale)).max() < 1e-13
     np.testing.assert_allclose(quick.mean[0], mean.astype(float), rtol=1e-13)
     by_expressions = read_moments(frame)
     monkeypatch.setattr(spark_sums, "FEW", 0)
@@ -242,12 +243,22 @@ def test_errors_are_ours() -> None:
         ("[PYTHON_VERSION_MISMATCH] Python in worker has different version", "another Python than this one"),
         ("Cannot call methods on a stopped SparkContext", "the Spark session is gone"),
         ("[SESSION_CLOSED] the session was closed", "the Spark session is gone"),
+        ("[SESSION_OR_CONTEXT_NOT_EXISTS] SparkContext should be created first", "the Spark session is gone"),
         ("[UNRESOLVED_COLUMN] a column `q` cannot be resolved", "the Spark frame cannot be read: .*q"),
     ],
 )
 def test_what_spark_says_in_our_words(said: str, ours: str) -> None:
     with pytest.raises(DataError, match=ours):
         raise about_spark(RuntimeError(said))
+
+
+def test_a_traceback_of_a_worker_is_its_last_line() -> None:
+    said = (
+        "\n  An exception was thrown from the Python worker. Please see the stack trace below.\n"
+        'Traceback (most recent call last):\n  File "jobs.py", line 44, in as_row\n    return made({"a": 1})\n'
+        "TypeError: unhashable type: 'list'\n\n\tat org.apache.spark.api: x\n"
+    )
+    assert "cannot be read: TypeError: unhashable type: 'list'; check its query" in str(about_spark(RuntimeError(said)))
 
 
 STOPPED = """

@@ -21,7 +21,8 @@ STATES = "place long, state binary"  # what workers send: where a state is from,
 TICK = 0.3  # seconds between two looks at how far a job is
 
 _LOST = ("stopped", "closed", "connection refused", "session_not_found", "session not found", "invalid_handle",
-         "unavailable", "py4jnetworkerror", "gateway", "no active spark", "failed to connect")  # fmt: skip
+         "unavailable", "py4jnetworkerror", "gateway", "no active spark", "failed to connect",
+         "session_or_context_not_exists")  # fmt: skip
 
 
 class _Stage(Protocol):
@@ -43,8 +44,8 @@ def as_row(place: int, state: object) -> pa.RecordBatch:
     """In a worker: a state as one row."""
     import pyarrow as pa
 
-    packed = pa.array([pickle.dumps(state)], pa.binary())
-    return pa.record_batch({"place": pa.array([place], pa.int64()), "state": packed})
+    columns = [pa.array([place], pa.int64()), pa.array([pickle.dumps(state)], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, ["place", "state"])
 
 
 def fetched(frame: DataFrame) -> list[object]:
@@ -149,12 +150,13 @@ def _is_none(error: Exception) -> bool:
 
 def _plain(error: Exception) -> str:
     """What went wrong, without the stacks of Java and of the worker around it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.rstrip() for line in str(error).splitlines() if line.strip()]
     if lines and lines[0].startswith("An error occurred while calling") and len(lines) > 1:  # of Java
-        return first_line(Exception(lines[1].rpartition("): ")[2].removeprefix(": ")))
-    if "Traceback (most recent call last):" in lines:
-        after = lines[lines.index("Traceback (most recent call last):") + 1 :]
-        said = [line for line in after if ": " in line and not line.startswith(("File ", "at ", "^"))]
-        if said:
-            return first_line(Exception(said[0]))
+        return first_line(Exception(lines[1].strip().rpartition("): ")[2].removeprefix(": ")))
+    for k, line in enumerate(lines):
+        if line.endswith("Traceback (most recent call last):"):
+            said = [
+                after for after in lines[k + 1 :] if not after.startswith((" ", "\t"))
+            ]  # files and code are indented
+            return first_line(Exception(said[0])) if said else first_line(error)
     return first_line(error)
