@@ -14,6 +14,7 @@ from halftrek import estimation
 from halftrek.bottom.arrays import Floats
 from halftrek.bottom.choices import ColumnKind, Divisor, Estimator, Intercepts, Mask, Method, Missing, Noise
 from halftrek.bottom.frames import library_of
+from halftrek.bottom.progress import watched
 from halftrek.bottom.words import listed
 from halftrek.data import Moments, Patterns, RowReader, read_moments
 from halftrek.data.columns.categories import Categories
@@ -117,6 +118,7 @@ class Steps(TypedDict, total=False):
 def fit(source: object, data: object = None, *, by: None = None, **fitting: Unpack[Fitting]) -> Fit: ...
 @overload
 def fit(source: object, data: object = None, *, by: GroupLabels, **fitting: Unpack[Fitting]) -> GroupFits: ...
+@watched
 def fit(
     source: object,
     data: object = None,
@@ -228,6 +230,7 @@ def _fit_read(
     return replace(found, rows=None if rows is None else rows.select(found.moments.names))
 
 
+@watched
 def fit_groups(
     source: object,
     data: object,
@@ -303,6 +306,7 @@ def _fit_group(
     return replace(found, rows=None)  # all rows are kept once, with the group of each
 
 
+@watched
 def fit_batch(source: object, data_sets: Iterable[object] | None = None, **options: Unpack[Batch]) -> BatchFit:
     """Fit many data sets, or their moments, of one graph in one array program; see ``estimation.fit_batch``."""
     chosen = read_graph(source)
