@@ -143,7 +143,7 @@ def watched(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def asked(*args: P.args, **options: P.kwargs) -> R:
-        if not sys.stderr.isatty():
+        if not _looked_at(None):
             return function(*args, **options)
         with busy(title):
             return function(*args, **options)
