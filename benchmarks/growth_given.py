@@ -163,7 +163,7 @@ def acting_rows(rows: int) -> tuple[str, Table, dict[str, str]]:
     rng = np.random.default_rng(5)
     x = rng.integers(0, 3, rows)
     m = 0.5 * x + rng.standard_normal(rows)
-    return "x -> m -> y", {"x": x, "m": m, "y": 0.5 * m + rng.standard_normal(rows)}, {"x": "acts", "y": "continuous"}
+    return "x -> m -> y", {"x": x, "m": m, "y": 0.5 * m + rng.standard_normal(rows)}, {"x": "acts"}
 
 
 def not_normal(size: int) -> ht.Fit:

@@ -299,8 +299,9 @@ PICTURES = (
     _picture("adjustments", lambda f: ht.plot.adjustments(f.adjustments("{} ~> {}".format(*far(f.graph))))),
     _picture("profile", lambda f: ht.plot.profile(f.profile("{} ~> {}".format(*far(f.graph)))), (25, 50, 100)),
     _picture("sensitivity", lambda f: ht.plot.sensitivity(
-        f, None, "{} ~> {}".format(*far(f.graph)), edge=_last_arc(f)), (25, 50, 100)),
-    _picture("densities", lambda f: ht.plot.densities({v: f.model.distribution(v) for v in f.graph.observed[:5]})),
+        f, "{} ~> {}".format(*far(f.graph)), edge=_last_arc(f)), (25, 50, 100)),
+    _picture("densities", lambda f: ht.plot.densities(
+        {"as it is": f.model.distribution("v3"), "do(v0=1)": f.model.do({"v0": 1.0}).distribution("v3")})),
 )  # fmt: skip
 
 BY_ROWS = (

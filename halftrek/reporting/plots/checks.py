@@ -14,7 +14,17 @@ from halftrek.inference.checks.residuals import correlations
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.profiles.profile import Profile
 from halftrek.reporting.plots.columns import columns_in, numbers, pick
-from halftrek.reporting.plots.figures import BLUE, COLOURS, DASHES, INK, VERMILION, axes_or_new, tidy_axes, wrapped
+from halftrek.reporting.plots.figures import (
+    BLUE,
+    COLOURS,
+    DASHES,
+    INK,
+    VERMILION,
+    axes_or_new,
+    refuse_crowd,
+    tidy_axes,
+    wrapped,
+)
 from halftrek.results.fit import Fit
 
 if TYPE_CHECKING:
@@ -113,6 +123,7 @@ def plot_constraints(tests: object, *, level: float = 0.05, ax: Axes | None = No
     keep = np.flatnonzero(np.isfinite(p))
     if not len(keep):
         raise InputError("plot_constraints: the graph implies nothing that these data could contradict")
+    refuse_crowd(len(keep), "plot_constraints", "constraints", ax)
     ax = axes_or_new(ax, (6.8, 1.1 + 0.34 * len(keep)))
     places = np.arange(len(keep))[::-1]
     floor = 1e-6

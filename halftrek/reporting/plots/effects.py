@@ -13,7 +13,17 @@ from halftrek.errors import DataError, InputError
 from halftrek.estimation.given.data_kind import data_of
 from halftrek.queries import Distribution, Statistic
 from halftrek.reporting.plots.columns import columns_in, numbers, pick
-from halftrek.reporting.plots.figures import BLUE, GREY, INK, VERMILION, axes_or_new, keep_in_panel, tidy_axes, wrapped
+from halftrek.reporting.plots.figures import (
+    BLUE,
+    GREY,
+    INK,
+    VERMILION,
+    axes_or_new,
+    keep_in_panel,
+    refuse_crowd,
+    tidy_axes,
+    wrapped,
+)
 from halftrek.reporting.plots.forest import Line, lines_of
 from halftrek.reporting.plots.seen import seen_line, seen_means
 
@@ -39,6 +49,7 @@ def plot_effects(effects: object, *, ax: Axes | None = None, title: str | None =
     lines = [line for line in lines_of(effects) if np.isfinite(line[1])]
     if not lines:
         raise InputError("plot_effects: there is no effect with a number to draw")
+    refuse_crowd(len(lines), "plot_effects", "effects", ax)
     return _forest(lines, [BLUE] * len(lines), "effect, with its interval", ax, title)
 
 
