@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.growth --write`` walks all operations in one run and writes ``docs/benchmarks/growth.md``. Each
 is walked over sizes in a process of its own, on one thread, until it takes longer than the limit; seconds are of the
-processor. ``--only "fit.effects()"`` keeps to operations with that word in their names, ``--sizes 2`` to the two
-smallest sizes.
+processor. What takes longer is run once more and stopped as by Ctrl-C. ``--only "fit.effects()"`` keeps to operations
+with that word in their names, ``--sizes 2`` to the two smallest sizes.
 """
 
 from __future__ import annotations
@@ -12,57 +12,46 @@ import argparse
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 import halftrek as ht
-from halftrek.graphs import Graph
-from halftrek.identification import identify_all
-from halftrek.simulation import random_model
+from benchmarks.growth_given import SMALL, graph_of, small_table, table_of
+from benchmarks.growth_operations import OPERATIONS, Operation
+from halftrek.bottom import progress
+
+__all__ = ["Operation", "Walk", "graph_of", "line", "page_of", "table_of", "walk", "walked"]
 
 OUT = Path(__file__).parent.parent / "docs" / "benchmarks" / "growth.md"
 LIMIT = 5.0  # seconds
-PATIENCE = 300.0  # seconds of the clock for all sizes of an operation
+PATIENCE = 30.0  # seconds of the clock for one size
 SHORT = 0.02  # seconds below which growth is not told from overhead
-VARIABLES = (25, 50, 100, 200, 300)
-ROWS = (10_000, 100_000, 1_000_000)
-GROUPS = (1_000, 10_000, 100_000)
-CHILDREN = (50, 100, 200, 300, 600)
+INTO = 2.0  # seconds of the clock after which an operation is stopped, to see how soon it does
 
 PAGE = """# How cost grows
 
 Every operation of the public interface over sizes, in seconds of the processor, on one thread. `python -m
-benchmarks.growth --write` has made this page in one run, each operation in a process of its own, and makes it again.
+benchmarks.growth --write` has made this page in one run, each operation in a process of its own, and makes it again. A
+test holds that every public function and method is walked, or that `benchmarks/growth_operations.py` says why not.
 
 How to read it: *exponent* is the slope of the logarithm of the time over that of the size, between the last two sizes
 (1: linear, 2: with the square); a dash where all is too short to tell. *above 5 s* is the first size that takes
-longer; "no" if none does. An operation is not walked beyond that size, nor for longer than five minutes: a size with
-"stopped" had not ended by then. Graphs have one or two parents a variable (1.5 on average) among the twenty before it,
-so that most variables cause most that come later, and 0.3 arcs a variable; tables of them have 1,000 rows. Tables by
-rows have five variables.
+longer; "no" if none does. An operation is not walked beyond that size, and is stopped after {patience:.0f} seconds of
+the clock: then the size has "stopped" in place of a time. Graphs have one or two parents a variable (1.5 on average)
+among the twenty before it, so that most variables cause most that come later, and 0.3 arcs a variable; tables of them
+have 1,000 rows. "Far" is asked about the first variable and the last one that it causes. Tables by rows have five
+variables. Verdicts and imports are counted where they are needed for the first time in a process.
 
-What lies above the limit shows a bar after a second and can be stopped: all effects of 300 variables (43,000 of them),
-a report, a hundred thousand groups. Residuals of some hundred variables have no z, which is why 300 take less time
-than 200.
+Whatever takes longer than a second shows a bar, where standard error is a terminal. The second table has the
+operations above the limit: whether a bar was shown, and how many seconds after Ctrl-C they ended.
 """
-
-
-@dataclass(frozen=True)
-class Operation:
-    """Something that a user calls: what it is given at a size, and the call."""
-
-    name: str
-    sizes: tuple[int, ...]
-    prepare: Callable[[int], object]
-    run: Callable[[object], object]
 
 
 @dataclass(frozen=True)
@@ -73,6 +62,8 @@ class Walk:
     sizes: tuple[int, ...]
     seconds: tuple[float, ...]
     stopped: int | None = None  # the size at which patience ended
+    bar: bool | None = None  # whether one was shown above the limit
+    stops: float | None = None  # seconds from Ctrl-C to the end
 
     @property
     def exponent(self) -> float | None:
@@ -87,210 +78,100 @@ class Walk:
         return next((size for size, t in zip(self.sizes, self.seconds, strict=True) if t > LIMIT), self.stopped)
 
 
-def graph_of(size: int, *, children: int = 20) -> Graph:
-    """One or two parents among those shortly before, and arcs between any two."""
-    rng = np.random.default_rng(size)
-    names = [f"v{i}" for i in range(size)]
-    arrows = []
-    for i in range(1, size):
-        first = max(0, i - children)
-        count = min(i - first, 1 + int(rng.random() < 0.5))
-        arrows += [(names[j], names[i]) for j in first + rng.choice(i - first, size=count, replace=False)]
-    arcs = {tuple(sorted(rng.choice(size, 2, replace=False).tolist())) for _ in range(int(0.3 * size))}
-    return Graph(arrows, [(names[i], names[j]) for i, j in sorted(arcs)], observed=names)
+def walk(operation: Operation, sizes: Sequence[int]) -> None:
+    """The operation at each of some sizes, until it takes too long; prints a line of JSON for each."""
+    with _bars() as shown:
+        for size in sizes:
+            given = operation.prepare(size)
+            shown.clear()
+            print(json.dumps([size, None, False]), flush=True)
+            begun = time.process_time()
+            operation.run(given)
+            seconds = time.process_time() - begun
+            print(json.dumps([size, seconds, bool(shown)]), flush=True)
+            if seconds > LIMIT:
+                return
 
 
-def table_of(graph: Graph, rows: int = 1000) -> dict[str, np.ndarray]:
-    """Rows of a random model of the graph."""
-    model = random_model(graph, random_state=1)
-    rng = np.random.default_rng(2)
-    errors = rng.standard_normal((rows, len(model.names))) @ np.linalg.cholesky(model.omega).T
-    return dict(zip(model.names, (errors @ model.B).T, strict=True))
+@contextmanager
+def _bars() -> Iterator[list[str]]:
+    """The titles of bars that somebody at a terminal would see; none is drawn."""
+    shown: list[str] = []
+
+    @contextmanager
+    def noted(title: str) -> Iterator[progress.Advance]:
+        shown.append(title)
+        print(json.dumps({"bar": title}), flush=True)
+        yield progress.silent
+
+    drawn, looked_at = progress._drawn, progress._looked_at
+    progress._drawn, progress._looked_at = noted, lambda _: True  # type: ignore[assignment]
+    try:
+        yield shown
+    finally:
+        progress._drawn, progress._looked_at = drawn, looked_at  # type: ignore[assignment]
 
 
-def _fitted(size: int) -> ht.Fit:
-    graph = graph_of(size)
-    return ht.fit(graph, table_of(graph))
+class _Child:
+    """An operation in a process of its own with one thread."""
 
+    def __init__(self, operation: Operation, sizes: Sequence[int]) -> None:
+        limits = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        words = [sys.executable, "-m", "benchmarks.growth", "--walk", operation.name, "--at", *map(str, sizes)]
+        self._folder = tempfile.TemporaryDirectory()
+        self._out, self._said = (Path(self._folder.name) / name for name in ("out", "said"))
+        with self._out.open("a") as out, self._said.open("a") as said:
+            self._process = subprocess.Popen(words, env={**os.environ, **limits}, stdout=out, stderr=said)
 
-def _of_fit(name: str, run: Callable[[ht.Fit], object], sizes: tuple[int, ...] = VARIABLES) -> Operation:
-    def call(given: object) -> object:
-        assert isinstance(given, ht.Fit)
-        return run(given)
+    def lines(self) -> list[list[object]]:
+        """What it has printed of sizes so far."""
+        return [json.loads(one) for one in self._text() if one.startswith("[")]
 
-    return Operation(name, sizes, _fitted, call)
+    def bar(self) -> bool:
+        """True if a bar was shown."""
+        return any(one.startswith("{") for one in self._text())
 
+    def _text(self) -> list[str]:
+        return [one for one in self._out.read_text(encoding="utf-8").splitlines() if one.endswith(("]", "}"))]
 
-def _of_graph(name: str, run: Callable[[Graph], object], sizes: tuple[int, ...] = VARIABLES) -> Operation:
-    def call(given: object) -> object:
-        assert isinstance(given, Graph)
-        return run(given)
+    def wait(self, patience: float) -> bool:
+        """Until it ends, or a size takes longer than so many seconds; True if it has ended."""
+        count, since = 0, time.monotonic()
+        while self._process.poll() is None:
+            time.sleep(0.02)
+            lines = self.lines()
+            if len(lines) != count:
+                count, since = len(lines), time.monotonic()
+            if lines and lines[-1][1] is None and time.monotonic() - since > patience:
+                return False
+        if self._process.returncode:
+            raise RuntimeError(self._said.read_text(encoding="utf-8")[-2000:])
+        return True
 
-    return Operation(name, sizes, graph_of, call)
-
-
-def _far(graph: Graph) -> tuple[str, str]:
-    """The first variable and the last one that it causes."""
-    below = graph.descendants("v0")
-    return "v0", [v for v in graph.topological_order if v in below][-1]
-
-
-def _small_table(rows: int) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(3)
-    z, w, u = rng.standard_normal((3, rows))
-    x = 0.8 * z + u + rng.standard_normal(rows)
-    m = 0.6 * x + rng.standard_normal(rows)
-    return {"z": z, "w": w, "x": x, "m": m, "y": 0.5 * m + 0.3 * w + u + rng.standard_normal(rows)}
-
-
-SMALL = "z -> x -> m -> y; w -> y; x <-> y"
-
-
-def _of_rows(name: str, run: Callable[[ht.Fit], object]) -> Operation:
-    def call(given: object) -> object:
-        assert isinstance(given, ht.Fit)
-        return run(given)
-
-    return Operation(name, ROWS, lambda rows: ht.fit(SMALL, _small_table(rows)), call)
-
-
-def _grouped(count: int) -> dict[str, np.ndarray]:
-    return {**_small_table(10 * count), "group": np.repeat(np.arange(count), 10)}
-
-
-def _children(size: int) -> tuple[Graph, dict[str, np.ndarray]]:
-    rng = np.random.default_rng(size)
-    names = [f"x{i}" for i in range(size)]
-    rows = rng.standard_normal((1000, 1)) * rng.uniform(0.3, 0.9, size) + rng.standard_normal((1000, size))
-    return Graph(latents={"u": names}), dict(zip(names, rows.T, strict=True))
-
-
-def _graph_and_table(size: int) -> tuple[Graph, dict[str, np.ndarray]]:
-    graph = graph_of(size)
-    return graph, table_of(graph)
-
-
-def _call_fit(given: object) -> object:
-    assert isinstance(given, tuple)
-    return ht.fit(*given)
-
-
-def _save(fit: ht.Fit) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        ht.load(fit.save(Path(folder) / "fit.json"))
-
-
-def _report(fit: ht.Fit) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        fit.report(Path(folder) / "report.html")
-
-
-def _compare(fit: ht.Fit) -> object:
-    graph = fit.graph
-    fewer = [ht.fit(graph.with_(directed=graph.directed[:-k]), fit.moments) for k in (1, 2, 3)]
-    return ht.compare({"all": fit, **{f"without {k}": one for k, one in enumerate(fewer, 1)}})
-
-
-def _query(fit: ht.Fit) -> object:
-    cause, effect = _far(fit.graph)
-    return fit.effect(cause, effect)
-
-
-def _asked(ask: Callable[[ht.Fit, str, str], object]) -> Callable[[ht.Fit], object]:
-    """Something that is asked about the first variable and the last one that it causes."""
-    return lambda fit: ask(fit, *_far(fit.graph))
-
-
-def _far_pair(fit: ht.Fit) -> object:
-    """The effect if the errors of the last arrow's ends were tied, which the graph excludes."""
-    cause, effect = _far(fit.graph)
-    return fit.sensitivity(f"{cause} ~> {effect}", "{} <-> {}".format(*fit.graph.directed[-1]))
-
-
-def _with_holes(rows: int) -> tuple[Graph, dict[str, np.ndarray]]:
-    graph = graph_of(20)
-    rng = np.random.default_rng(4)
-    table = table_of(graph, rows)
-    return graph, {v: np.where(rng.random(rows) < 0.2, np.nan, column) for v, column in table.items()}
-
-
-def _unknown(size: int) -> tuple[Graph, str]:
-    """A graph with a confounded effect in front of all else, and a question without an answer."""
-    graph = graph_of(size)
-    bow = graph.with_(directed=[*graph.directed, ("v0", "v1")], bidirected=[*graph.bidirected, ("v0", "v1")])
-    return bow, "v0 -> v1"
-
-
-def _call_identify(given: object) -> object:
-    assert isinstance(given, tuple)
-    return ht.identify(*given)
-
-
-OPERATIONS = (
-    Operation("ht.fit(graph, table)", VARIABLES, _graph_and_table, _call_fit),
-    Operation("ht.fit, one hidden cause", CHILDREN, _children, _call_fit),
-    _of_graph("ht.identify, far effect", lambda g: ht.identify(g, "{} ~> {}".format(*_far(g)))),
-    _of_graph("halftrek identify --all", identify_all, (25, 50, 100)),
-    Operation("ht.identify, not identified", VARIABLES, _unknown, _call_identify),
-    _of_graph("graph.implied_independences()", lambda g: g.implied_independences()),
-    _of_graph("graph.project(half)", lambda g: g.project(g.observed[::2])),
-    _of_fit("fit.params()", lambda f: f.params()),
-    _of_fit('fit.params(interval="robust")', lambda f: f.params(interval="robust")),
-    _of_fit("fit.effect, far", _query),
-    _of_fit("fit.effect, far, profile", _asked(lambda f, x, y: f.effect(x, y, interval="profile"))),
-    _of_fit("fit.effect, far, bootstrap", _asked(lambda f, x, y: f.effect(x, y, interval="bootstrap", replicates=100))),
-    _of_fit("fit.decompose, far", _asked(lambda f, x, y: f.decompose(x, y))),
-    _of_fit("fit.mediation, far", _asked(lambda f, x, y: f.mediation(x, y))),
-    _of_fit("fit.adjustments, far", _asked(lambda f, x, y: f.adjustments(f"{x} ~> {y}"))),
-    _of_fit("fit.sensitivity, far", _far_pair),
-    _of_fit("fit.assumptions, far", _asked(lambda f, x, y: f.assumptions(f"{x} ~> {y}"))),
-    _of_fit("fit.robustness, far", _asked(lambda f, x, y: f.robustness(f"{x} ~> {y}")), (5, 10, 25)),
-    _of_fit("fit.effects()", lambda f: f.effects()),
-    _of_fit('fit.effects(interval="robust")', lambda f: f.effects(interval="robust")),
-    _of_fit("fit.tests()", lambda f: f.tests()),
-    _of_fit("fit.modifications()", lambda f: f.modifications()),
-    _of_fit("fit.residuals()", lambda f: f.residuals()),
-    _of_fit("fit.measures()", lambda f: f.measures()),
-    _of_fit("fit.r2()", lambda f: f.r2()),
-    _of_fit("fit.summary()", lambda f: f.summary()),
-    _of_fit("fit.report(path)", _report),
-    _of_fit("ht.compare, four graphs", _compare),
-    _of_fit("fit.save and ht.load", _save),
-    Operation("ht.fit(graph, table), rows", ROWS, _small_table, lambda table: ht.fit(SMALL, table)),
-    Operation("ht.fit, 20 variables, 20 % missing, rows", (1_000, 10_000, 100_000), _with_holes, _call_fit),
-    _of_rows("fit.predict(table), rows", lambda f: f.predict(_small_table(round(f.n)), "y")),
-    _of_rows("fit.counterfactual(table), rows", lambda f: f.counterfactual(_small_table(round(f.n)), {"x": 1.0}, "y")),
-    _of_rows("fit.effect, robust, rows", lambda f: f.effect("x", "y", interval="robust")),
-    _of_rows("fit.effect, bootstrap of 200, rows", lambda f: f.effect("x", "y", interval="bootstrap", replicates=200)),
-    Operation("ht.fit(by=...), groups", GROUPS, _grouped, lambda table: ht.fit(SMALL, table, by="group")),
-)
-
-
-def walk(operation: Operation, count: int) -> None:
-    """The operation at each of its first sizes, until it takes too long; prints a line of JSON for each."""
-    for size in operation.sizes[:count]:
-        given = operation.prepare(size)
-        print(json.dumps([size, None]), flush=True)
-        begun = time.process_time()
-        operation.run(given)
-        seconds = time.process_time() - begun
-        print(json.dumps([size, seconds]), flush=True)
-        if seconds > LIMIT:
-            return
+    def stop(self) -> float:
+        """As by Ctrl-C: the seconds until it has ended."""
+        begun = time.monotonic()
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait()
+        return time.monotonic() - begun
 
 
 def walked(operation: Operation, count: int) -> Walk:
-    """The same in a process of its own with one thread, which is stopped if it takes very long."""
-    words = [sys.executable, "-m", "benchmarks.growth", "--walk", operation.name, "--sizes", str(count)]
-    limits = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    with tempfile.TemporaryFile("w+") as out:
-        with suppress(subprocess.TimeoutExpired):  # what it has printed by then is what is known
-            subprocess.run(words, env={**os.environ, **limits}, stdout=out, check=True, timeout=PATIENCE)
-        out.seek(0)
-        lines = [json.loads(one) for one in out.read().splitlines() if one.startswith("[")]
-    found = {size: seconds for size, seconds in lines if seconds is not None}
-    stopped = lines[-1][0] if lines and lines[-1][1] is None else None
-    return Walk(operation.name, tuple(found), tuple(found.values()), stopped)
+    """The operation over its first sizes; where it takes long, once more to be stopped."""
+    sizes = operation.sizes[:count]
+    child = _Child(operation, sizes)
+    ended = child.wait(PATIENCE)
+    stops = None if ended else child.stop()
+    lines = child.lines()
+    times = {int(str(size)): float(str(t)) for size, t, _ in lines if t is not None}
+    found = Walk(operation.name, tuple(times), tuple(times.values()), None if ended else int(str(lines[-1][0])))
+    if found.first_above is None:
+        return found
+    if stops is None:
+        child = _Child(operation, [found.first_above])
+        if not child.wait(INTO):
+            stops = child.stop()
+    return replace(found, bar=child.bar(), stops=stops)
 
 
 def line(one: Walk) -> str:
@@ -303,10 +184,21 @@ def line(one: Walk) -> str:
     return f"| `{one.name}` | {shown} | {exponent} | {above} |"
 
 
+def long_line(one: Walk) -> str:
+    """A line of the table of what lies above the limit."""
+    stops = "–" if one.stops is None else f"{one.stops:.1f}"
+    return f"| `{one.name}` | {one.first_above:,} | {'yes' if one.bar else 'no'} | {stops} |"
+
+
 def page_of(walks: Sequence[Walk]) -> str:
     """The page."""
     head = "| operation | seconds by size | exponent | above 5 s |\n|---|---|---:|---:|"
-    return f"{PAGE}\n{head}\n" + "\n".join(map(line, walks)) + "\n"
+    page = f"{PAGE.format(patience=PATIENCE)}\n{head}\n" + "\n".join(map(line, walks)) + "\n"
+    above = [one for one in walks if one.first_above is not None]
+    if above:
+        page += "\n| above 5 s | at | bar | ends after Ctrl-C |\n|---|---:|---|---:|\n"
+        page += "\n".join(map(long_line, above)) + "\n"
+    return page
 
 
 def main() -> None:
@@ -316,16 +208,19 @@ def main() -> None:
     asked.add_argument("--sizes", type=int, default=99, help="how many sizes of each, the smallest first")
     asked.add_argument("--write", action="store_true", help="write the page")
     asked.add_argument("--walk", help=argparse.SUPPRESS)
+    asked.add_argument("--at", type=int, nargs="+", help=argparse.SUPPRESS)
     given = asked.parse_args()
     if given.walk:
-        ht.fit(SMALL, _small_table(100)).effects()  # imports are not what is measured
-        walk(next(one for one in OPERATIONS if one.name == given.walk), given.sizes)
+        ht.fit(SMALL, small_table(100)).effects()  # imports are not what is measured
+        walk(next(one for one in OPERATIONS if one.name == given.walk), given.at)
         return
     walks = []
     for operation in OPERATIONS:
         if given.only in operation.name:
             walks.append(walked(operation, given.sizes))
             print(line(walks[-1]), flush=True)
+            if walks[-1].first_above is not None:
+                print(long_line(walks[-1]), flush=True)
     if given.write:
         OUT.write_text(page_of(walks), encoding="utf-8")
 

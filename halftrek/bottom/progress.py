@@ -1,4 +1,8 @@
-"""A progress bar for people: on standard error, and only where that is a terminal."""
+"""A progress bar for people: on standard error, and only where that is a terminal.
+
+What reports its steps has ``progress_bar`` or ``late_bar``; whatever else takes longer than a second is ``watched``: a
+bar that moves and says nothing, until something within it reports.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from functools import wraps
+from inspect import isfunction
+from threading import Lock, Timer
+from typing import ParamSpec, TypeVar
 
 Advance = Callable[[int, int], None]
-_DRAWN: ContextVar[bool] = ContextVar("a bar is drawn", default=False)
+Class = TypeVar("Class", bound=type)
+P = ParamSpec("P")
+R = TypeVar("R")
+AFTER = 1.0  # seconds
 
 
 @contextmanager
@@ -19,11 +30,15 @@ def progress_bar(title: str, *, shown: bool | None = None) -> Iterator[Advance]:
     Silent unless standard error is a terminal; ``shown`` overrules. Within another bar it is silent too: one line can
     show one thing.
     """
-    if _DRAWN.get() or not (sys.stderr.isatty() if shown is None else shown):
+    around = _DRAWN.get()
+    if around is True or not (around or _looked_at(shown)):
         yield silent
         return
     outside = _DRAWN.set(True)
     try:
+        if isinstance(around, _Busy):
+            yield around.advance
+            return
         with _drawn(title) as advance:
             yield advance
     finally:
@@ -49,19 +64,99 @@ def _drawn(title: str) -> Iterator[Advance]:
 
 
 @contextmanager
-def late_bar(title: str, *, after: float = 1.0, shown: bool | None = None) -> Iterator[Advance]:
+def late_bar(title: str, *, after: float = AFTER, shown: bool | None = None) -> Iterator[Advance]:
     """A progress bar that appears only if there is still something to report after so many seconds."""
     begun = time.monotonic()
     with ExitStack() as stack:
         opened: list[Advance] = []
 
         def advance(done: int, total: int) -> None:
-            if not opened and time.monotonic() - begun > after:
+            if not opened and (isinstance(_DRAWN.get(), _Busy) or time.monotonic() - begun > after):
                 opened.append(stack.enter_context(progress_bar(title, shown=shown)))
             if opened:
                 opened[0](done, total)
 
         yield advance
+
+
+class _Busy:
+    """A bar that opens by itself after some seconds, from a thread of its own, while the work goes on."""
+
+    def __init__(self, title: str, after: float) -> None:
+        self._title = title
+        self._lock = Lock()
+        self._bar = ExitStack()
+        self._told: tuple[int, int] | None = None
+        self._drawn: Advance | None = None
+        self._done = False
+        self._timer = Timer(after, self._open)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _open(self) -> None:
+        with self._lock:
+            if not self._done:
+                self._drawn = self._bar.enter_context(_drawn(self._title))
+                if self._told is not None:
+                    self._drawn(*self._told)
+
+    def advance(self, done: int, total: int) -> None:
+        """What something within the work reports."""
+        with self._lock:
+            self._told = (done, total)
+            if self._drawn is not None:
+                self._drawn(done, total)
+
+    def close(self) -> None:
+        """The work is done, or was stopped."""
+        self._timer.cancel()
+        with self._lock:
+            self._done = True
+            self._bar.close()
+
+
+_DRAWN: ContextVar[bool | _Busy] = ContextVar("a bar is drawn", default=False)
+
+
+def _looked_at(shown: bool | None) -> bool:
+    return sys.stderr.isatty() if shown is None else shown
+
+
+@contextmanager
+def busy(title: str, *, after: float = AFTER, shown: bool | None = None) -> Iterator[None]:
+    """A bar that moves, if the work within still goes on after so many seconds; what reports there fills it."""
+    if _DRAWN.get() or not _looked_at(shown):
+        yield
+        return
+    bar = _Busy(title, after)
+    outside = _DRAWN.set(bar)
+    try:
+        yield
+    finally:
+        _DRAWN.reset(outside)
+        bar.close()
+
+
+def watched(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, with a bar of its name where it takes long and somebody looks."""
+    title = function.__name__.strip("_")
+
+    @wraps(function)
+    def asked(*args: P.args, **options: P.kwargs) -> R:
+        if not _looked_at(None):
+            return function(*args, **options)
+        with busy(title):
+            return function(*args, **options)
+
+    return asked
+
+
+def all_watched(cls: Class) -> Class:
+    """The same class, with all that its users may call watched."""
+    for name, method in list(vars(cls).items()):
+        if isfunction(method) and not name.startswith("_"):
+            setattr(cls, name, watched(method))
+    return cls
 
 
 def silent(done: int, total: int) -> None:

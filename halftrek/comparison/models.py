@@ -11,6 +11,7 @@ import numpy as np
 
 from halftrek.bottom.frames import Frame, as_frame
 from halftrek.bottom.portable import Portable
+from halftrek.bottom.progress import watched
 from halftrek.comparison.nesting import contained
 from halftrek.data import Moments, Patterns
 from halftrek.errors import DataError, HalftrekError, InputError
@@ -110,6 +111,7 @@ class Comparison(Portable, Tabled):
     __repr__ = __str__
 
 
+@watched
 def compare(
     models: Mapping[str, object],
     data: object = None,

@@ -20,6 +20,7 @@ from halftrek.estimation.given.options import Options
 from halftrek.graphs import Coefficient, Edge, Graph
 from halftrek.graphs.as_written import Written
 from halftrek.graphs.order import reachable
+from halftrek.graphs.reach import reach_of
 
 if TYPE_CHECKING:
     from halftrek.estimation.fast.together import Bunch
@@ -387,5 +388,7 @@ class _Builder:
 
     def _before(self, members: tuple[str, ...], slots: list[int]) -> frozenset[int]:
         """Of the sources in the slots, those that no member causes: their covariances with the errors are zero."""
-        later = {self.place[v] for v in self.graph.descendants(members)}
+        reach = reach_of(self.graph)
+        own = reach.bits(members)
+        later = {self.place[u] for v in members for u in self.graph.parents(v) if reach.above(u) & own}
         return frozenset(slots) - later

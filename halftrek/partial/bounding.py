@@ -10,7 +10,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats
 from halftrek.bottom.choices import SetInterval
-from halftrek.bottom.progress import late_bar
+from halftrek.bottom.progress import late_bar, watched
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import refit
@@ -48,6 +48,7 @@ FARTHEST = 1e3  # weights of them
 BEST = 4  # of them, those that are broken least
 
 
+@watched
 def bounds(
     graph: object,
     data: object,

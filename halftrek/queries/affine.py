@@ -185,7 +185,7 @@ class Joint:
     sums: tuple[Sum, ...]
 
     @cached_property
-    def _by_world(self) -> list[tuple[ChangedWorld, list[int], Floats]]:
+    def by_world(self) -> list[tuple[ChangedWorld, list[int], Floats]]:
         """Of each world the sums that it has a part in, and the weights of its variables there, in columns."""
         found: dict[tuple[int, int], tuple[ChangedWorld, Floats]] = {}
         for k, of in enumerate(self.sums):
@@ -205,7 +205,7 @@ class Joint:
         axes, count = self.maker.model.mu.shape[:-1], len(self.sums)
         constants, errors = np.zeros((*axes, count)), np.zeros((*self.maker.model.mu.shape, count))
         fresh: Fresh = {}
-        for world, at, weights in self._by_world:
+        for world, at, weights in self.by_world:
             more, slopes, drawn = world.line(weights)
             constants[..., at] += more
             errors[..., at] += slopes
@@ -260,7 +260,7 @@ class Joint:
         moving = [way for way in ways if any(x.any() for x in way)] or ways[:1]
         total, errors, constants, fresh = (np.stack(x) for x in zip(*moving, strict=True))
         size = np.abs(total)
-        for world, at, weights in self._by_world:
+        for world, at, weights in self.by_world:
             draws = {key: fresh[..., i, at] for i, key in enumerate(self._lines[2])}
             more, sizes = world.slope(weights, errors[..., at], constants[..., at], draws)
             total, size = total + more, size + sizes

@@ -72,12 +72,12 @@ def gradients_of(query: Query, models: Models, *, far: bool = False) -> Lineariz
     sd = np.sqrt(np.diagonal(models.cov, axis1=-2, axis2=-1))
     if isinstance(query, Distribution):
         parts = distribution_gradients(query, models)
-        found = [one for part in parts for one in _without_rounding(part, sd).split()]
+        found = [one for part in parts for one in without_rounding(part, sd).split()]
         return Linearized(tuple(found[: len(found) // 2]), tuple(found[len(found) // 2 :]))
-    return Linearized((_without_rounding(_expression(query, models), sd),), scale=scale_of(query))
+    return Linearized((without_rounding(_expression(query, models), sd),), scale=scale_of(query))
 
 
-def _without_rounding(gradient: Gradient, sd: Floats) -> Gradient:
+def without_rounding(gradient: Gradient, sd: Floats) -> Gradient:
     """Zero where a derivative, in the units of the answer, is next to nothing beside the largest."""
     T = np.abs(gradient.T) * outer(1.0 / sd, sd)  # per standard deviation: all in the units of the answer
     omega = np.abs(gradient.omega) * outer(sd, sd)

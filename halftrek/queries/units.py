@@ -7,7 +7,7 @@ such a mean is affine in (e, h) too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +15,13 @@ import numpy as np
 from halftrek.bottom.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.models import CGLSCM
-from halftrek.queries.derivatives import Gradient
-from halftrek.queries.gradients import linearize
+from halftrek.queries.affine import ChangedWorld
+from halftrek.queries.derivatives import ROUNDING, Gradient, outer, product
+from halftrek.queries.gradients import linearize, without_rounding
 from halftrek.queries.kinds.distributions import Distribution
 from halftrek.queries.kinds.statistics import conditional_of
 from halftrek.queries.kinds.variants import Change, Target, Variant
-from halftrek.queries.normal.conditional import SINGULAR
+from halftrek.queries.normal.conditional import SINGULAR, Conditional
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +117,74 @@ def unit_numbers(found: UnitMap, model: CGLSCM) -> Floats:
     return np.asarray(np.concatenate([middle, slopes, effects]).T.ravel())
 
 
-def unit_gradients(found: UnitMap) -> list[list[Gradient]]:
-    """For each outcome the gradients that ``UnitMap.weights`` mixes: at the centre, then per step of each value."""
+def unit_gradients(found: UnitMap) -> list[Gradient]:
+    """For each outcome the gradients that ``UnitMap.weights`` mixes, along a first axis: at the centre, then per step.
+
+    A mean given evidence e is ``m + s' (e - c)``, with s its slopes: per step of one value seen, as that slope moves.
+    """
     middle = np.concatenate([found.centre, found.held_centre])
-    steps = found.steps()
-    points = [middle, *(middle + step * unit for step, unit in zip(steps, np.eye(len(middle)), strict=True))]
-    lines = [linearize(unit_query(found.seen, found.held, found.outcomes, x), found.model).values for x in points]
-    return [[lines[0][k], *(line[k] + lines[0][k] * -1.0 for line in lines[1:])] for k in range(len(found.outcomes))]
+    steps, seen = found.steps(), len(found.seen)
+    ends = [
+        middle,
+        *(middle + step * unit for step, unit in zip(steps[seen:], np.eye(len(middle))[seen:], strict=True)),
+    ]
+    lines = [linearize(unit_query(found.seen, found.held, found.outcomes, x), found.model).values for x in ends]
+    here = conditional_of(unit_query(found.seen, found.held, found.outcomes, middle), found.model)
+    gradients = []
+    for k in range(len(found.outcomes)):
+        all_of_it = Gradient(
+            *(np.zeros((1 + len(middle), *x.shape)) for x in (lines[0][k].T,) * 2 + (lines[0][k].mean,))
+        )
+        _put(all_of_it, 0, lines[0][k])
+        for i, one in enumerate(_slope_gradients(here, k, steps[:seen], found.model), 1):
+            _put(all_of_it, i, one)
+        for i, line in enumerate(lines[1:], 1 + seen):
+            _put(all_of_it, i, line[k] + lines[0][k] * -1.0)
+        gradients.append(all_of_it)
+    return gradients
+
+
+def _put(into: Gradient, at: int, one: Gradient) -> None:
+    into.T[at], into.omega[at], into.mean[at] = one.T, one.omega, one.mean
+
+
+def _slope_gradients(here: Conditional, outcome: int, steps: Floats, model: CGLSCM) -> Iterator[Gradient]:
+    """How the slopes of an outcome on what was seen, times the steps, move with the parameters; one for each.
+
+    With a = (the outcome) - (its slopes) and ``w = Cov^+ e`` for a value e of the evidence, the slope on e moves with
+    the covariance of all sums as ``a' Cov w``, so its gradient is of rank two: of all slopes it costs as much as one
+    product of matrices, where ``Conditional.pull`` takes one for each.
+    """
+    if not len(steps):
+        return
+    joint, count = here.joint, here.count
+    _, inverse, scale = here.evidence
+    a = np.concatenate([np.eye(count)[outcome], -here.slope[:, outcome]])
+    inner = (inverse @ inverse.T) / scale[:, None] / scale * steps  # the steps' columns of Cov^+
+    w = np.concatenate([np.zeros((count, len(steps))), inner])
+    by_a, by_w = product(joint.errors, a[:, None]), product(joint.errors, w)
+    ways = [_of_world(world, weights, a[at], w[at], model.omega @ by_a, model.omega @ by_w)
+            for world, at, weights in joint.by_world]  # fmt: skip
+    sd = np.sqrt(np.diag(model.cov))
+    for k in range(len(steps)):
+        total, size = (sum(parts) for parts in zip(*(way(k) for way in ways), strict=True))
+        T = np.where(np.abs(total) <= ROUNDING * size, 0.0, total)
+        half = outer(by_a[:, 0], by_w[:, k]) / 2.0
+        yield without_rounding(Gradient(T, half + half.T, np.zeros(len(sd))), sd)
+
+
+def _of_world(
+    world: ChangedWorld, weights: Floats, a: Floats, w: Floats, by_a: Floats, by_w: Floats
+) -> Callable[[int], tuple[Floats, Floats]]:
+    """What a world in which variables are held adds to the derivative in T, and the size of its parts."""
+    reach = world.B @ weights
+    of_a, of_w = (world.B.T @ (world.gain[:, None] * x) for x in (by_a, by_w))
+    to_a, to_w = reach @ a, reach @ w
+    size_a, size_w = np.abs(reach) @ np.abs(a), np.abs(reach) @ np.abs(w)
+
+    def slope(k: int) -> tuple[Floats, Floats]:
+        total = outer(of_a[:, 0], to_w[:, k]) + outer(of_w[:, k], to_a)
+        size = outer(np.abs(of_a[:, 0]), size_w[:, k]) + outer(np.abs(of_w[:, k]), size_a)
+        return total * world.kept, size * np.abs(world.kept)
+
+    return slope

@@ -22,7 +22,7 @@ from halftrek.bottom.choices import (
     Scoring,
     Unidentified,
 )
-from halftrek.bottom.progress import late_bar
+from halftrek.bottom.progress import all_watched, late_bar
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.how import Uncertainty
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from halftrek.results.sets.bounds import Bounds
 
 
+@all_watched
 @refusing
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit(Assumed):

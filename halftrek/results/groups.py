@@ -10,6 +10,7 @@ from typing import Any, Literal, Unpack
 from halftrek import upward
 from halftrek.bottom.choices import Bounding
 from halftrek.bottom.frames import Frame
+from halftrek.bottom.progress import all_watched
 from halftrek.estimation.many.groups import FittedGroups
 from halftrek.queries import Query, TotalEffect
 from halftrek.results.fit import Fit
@@ -17,6 +18,7 @@ from halftrek.results.group_tables import answer_groups, compare_groups, group_m
 from halftrek.results.sets.group_bounds import bound_groups
 
 
+@all_watched
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupFits(FittedGroups):
     """Fitted models by group: ``fits["north"]`` is the fit of one, ``fits.query(...)`` a table with a row for each.

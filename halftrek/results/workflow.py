@@ -8,24 +8,24 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from halftrek import estimation, identification
+from halftrek import estimation
 from halftrek.bottom.arrays import Floats
 from halftrek.bottom.choices import ColumnKind, Divisor, Estimator, Intercepts, Mask, Method, Missing, Noise
 from halftrek.bottom.frames import library_of
+from halftrek.bottom.progress import watched
 from halftrek.bottom.words import listed
 from halftrek.data import Moments, Patterns, RowReader, read_moments
 from halftrek.data.columns.categories import Categories
 from halftrek.errors import HalftrekWarning, depth_of_caller
-from halftrek.estimation import DistrictReport, Fitted
+from halftrek.estimation import Fitted
 from halftrek.estimation.given.options import needs_whole
 from halftrek.graphs import Graph
 from halftrek.notes import note
-from halftrek.queries import DirectEffect
 from halftrek.results.answering import better
 from halftrek.results.fit import Fit
+from halftrek.results.formulas import formula_values, troubled
 from halftrek.results.given.column_kinds import (
     Kinds,
     fit_where_acting,
@@ -118,6 +118,7 @@ class Steps(TypedDict, total=False):
 def fit(source: object, data: object = None, *, by: None = None, **fitting: Unpack[Fitting]) -> Fit: ...
 @overload
 def fit(source: object, data: object = None, *, by: GroupLabels, **fitting: Unpack[Fitting]) -> GroupFits: ...
+@watched
 def fit(
     source: object,
     data: object = None,
@@ -217,9 +218,9 @@ def _fit_read(
         steps.get("method", "em") == "em"
         and steps.get("finish") is not False
         and not needs_whole(found.graph)
-        and any(_troubled(d) for d in found.districts)
+        and any(troubled(d) for d in found.districts)
     ):
-        start = _formula_values(found)
+        start = formula_values(found)
         again = fit_once(start=start) if start else found
         found = again if better(again, found) else found
     if estimator == "dwls":
@@ -229,6 +230,7 @@ def _fit_read(
     return replace(found, rows=None if rows is None else rows.select(found.moments.names))
 
 
+@watched
 def fit_groups(
     source: object,
     data: object,
@@ -304,26 +306,7 @@ def _fit_group(
     return replace(found, rows=None)  # all rows are kept once, with the group of each
 
 
-def _troubled(district: DistrictReport) -> bool:
-    """True if a district may have a higher maximum than the one that was found."""
-    unsettled = district.code in ("flat", "no finite maximum", "not converged") or district.doubtful
-    return unsettled and not (district.certain and district.code in ("converged", "flat", "boundary"))
-
-
-def _formula_values(fitted: Fitted) -> dict[tuple[str, str], float]:
-    """Coefficients of troubled districts by the formulas that identify them: a start where others lead astray."""
-    troubled = [r for r in fitted.districts if _troubled(r) and len(r.members) <= 12]
-    arrows = [(u, v) for report in troubled for v in report.members for u in fitted.graph.parents(v)]
-    asked = [DirectEffect(u, v) for u, v in arrows]
-    values = {}
-    for arrow, verdict in zip(arrows, identification.identify_all(fitted.graph, asked, budget=0.2), strict=True):
-        if verdict.recipe is not None:
-            value = identification.solve(verdict.recipe, fitted.moments.cov, fitted.moments.names)
-            if isinstance(value, float) and np.isfinite(value):
-                values[arrow] = value
-    return values
-
-
+@watched
 def fit_batch(source: object, data_sets: Iterable[object] | None = None, **options: Unpack[Batch]) -> BatchFit:
     """Fit many data sets, or their moments, of one graph in one array program; see ``estimation.fit_batch``."""
     chosen = read_graph(source)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks import engines, engines_page, growth
+from benchmarks import engines, engines_page, growth, growth_operations
 from benchmarks.accuracy import judge
 from benchmarks.claims import claims
 from benchmarks.compare import changes, faster, main, slower
 from benchmarks.problems import QUESTIONS
+from halftrek.bottom.progress import watched
 
 
 def result(**medians: tuple[float, float, float]) -> dict[str, Any]:
@@ -144,7 +146,7 @@ def test_growth_is_told_from_the_last_two_sizes() -> None:
     assert growth.line(square) == "| `f` | 100: 0.10, 200: 1.50, 400: 6.00 | 2.0 | 400 |"
     short = growth.Walk("g", (1_000, 10_000), (0.001, 0.01))
     assert (short.exponent, short.first_above) == (None, None)
-    assert growth.page_of([square, short]).endswith("| `g` | 1,000: 0.00, 10,000: 0.01 | – | no |\n")
+    assert "| `g` | 1,000: 0.00, 10,000: 0.01 | – | no |\n" in growth.page_of([square, short])
 
 
 def test_a_walk_ends_where_it_takes_too_long(
@@ -152,19 +154,36 @@ def test_a_walk_ends_where_it_takes_too_long(
 ) -> None:
     clock = iter([0.0, 1.0, 10.0, 16.0, 20.0, 30.0])
     monkeypatch.setattr("benchmarks.growth.time.process_time", lambda: next(clock))
-    growth.walk(growth.Operation("f", (1, 2, 3), lambda size: size, lambda given: given), 3)
+    growth.walk(growth.Operation("f", (1, 2, 3), lambda size: size, lambda given: given), (1, 2, 3))
     assert [json.loads(one) for one in capsys.readouterr().out.splitlines()] == [
-        [1, None],
-        [1, 1.0],
-        [2, None],
-        [2, 6.0],
+        [1, None, False],
+        [1, 1.0, False],
+        [2, None, False],
+        [2, 6.0, False],
     ]
 
 
 def test_a_walk_that_is_stopped_says_so() -> None:
-    stopped = growth.Walk("f", (100,), (0.1,), 200)
+    stopped = growth.Walk("f", (100,), (0.1,), 200, bar=True, stops=0.25)
     assert stopped.first_above == 200
     assert growth.line(stopped) == "| `f` | 100: 0.10, 200: stopped | – | 200 |"
+    assert growth.page_of([stopped]).endswith("| `f` | 200 | yes | 0.2 |\n")
+
+
+def test_growth_walks_every_public_operation() -> None:
+    assert growth_operations.unwalked() == []  # walk what is new, or say in NOT_WALKED why there is nothing to walk
+    assert growth_operations.idle() == []
+    names = [operation.name for operation in growth_operations.OPERATIONS]
+    assert len(set(names)) == len(names)
+
+
+def test_a_walk_sees_the_bars_that_people_would_see(capsys: pytest.CaptureFixture[str]) -> None:
+    @watched
+    def work(seconds: float) -> None:
+        time.sleep(seconds)
+
+    growth.walk(growth.Operation("f", (0,), lambda _: 1.2, work), (0,))
+    assert [0, pytest.approx(0.0, abs=0.2), True] == json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
 def test_the_page_of_engines_is_written_whole(tmp_path: Path) -> None:

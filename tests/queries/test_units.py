@@ -20,6 +20,8 @@ from halftrek.graphs import Graph
 from halftrek.inference import How, estimate
 from halftrek.models import CGLSCM
 from halftrek.queries import Distribution, Variant, evaluate
+from halftrek.queries.gradients import linearize
+from halftrek.queries.units import unit_gradients, unit_map, unit_query
 from tests.estimation.strategies import models
 from tests.graphs.random_graphs import random_model
 from tests.narrow import some
@@ -287,3 +289,26 @@ def test_words_where_numbers_belong_are_refused_by_name() -> None:
             fit.counterfactual({"age": value}, do={"dose": 1}, outcome="y")
     missing = [fit.counterfactual({"age": v}, do={"dose": 1}, outcome="y").value for v in (None, np.nan)]
     assert missing[0] == missing[1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_gradients_of_slopes_equal_those_of_each_point(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    order = [f"v{i}" for i in range(int(rng.integers(4, 8)))]
+    pairs = [(u, v) for k, v in enumerate(order) for u in order[:k]]
+    arrows, arcs = ([pair for pair in pairs if rng.random() < share] for share in (0.5, 0.3))
+    model = random_model(Graph(arrows, arcs, observed=order), seed)
+    names, held = model.names, model.names[:1] if seed % 2 else ()
+    outcomes = names[-2:] if held and len(names) > 3 else names[-1:]
+    seen = tuple(v for v in names if held or v not in outcomes)
+    found = unit_map(model, seen, held, outcomes)
+    middle = np.concatenate([found.centre, found.held_centre])
+    points = [middle, *(middle + step * unit for step, unit in zip(found.steps(), np.eye(len(middle)), strict=True))]
+    lines = [linearize(unit_query(seen, held, outcomes, x), model).values for x in points]
+    for k, gradient in enumerate(unit_gradients(found)):
+        for part in ("T", "omega", "mean"):
+            slow = np.stack([getattr(line[k], part) for line in lines])
+            slow[1:] -= slow[0]
+            np.testing.assert_allclose(
+                getattr(gradient, part), slow, rtol=1e-9, atol=1e-11 * np.abs(slow).max() + 1e-13
+            )

@@ -287,3 +287,12 @@ def test_a_forest_of_groups_is_labelled_by_them() -> None:
     both = ht.fit("x -> y", labelled, by=["site", "sex"]).effect("x", "y")
     assert [line[0] for line in lines_of(both)] == ["a, f", "a, m", "b, f", "b, m"]
     assert [line[1] for line in lines_of(both)] == list(both["estimate"])
+
+
+def test_more_lines_than_a_picture_has_room_for_are_refused() -> None:
+    many = {"cause": ["x"] * 1001, "effect": ["y"] * 1001, "est": [1.0] * 1001, "ci_low": [0.0] * 1001}
+    with pytest.raises(ht.InputError, match="1,001 effects do not fit into one picture, which has room for 1,000"):
+        ht.plot.effects({**many, "ci_high": [2.0] * 1001})
+    tests = {"constraint": ["x _||_ y"] * 1001, "p": [0.5] * 1001}
+    with pytest.raises(ht.InputError, match="1,001 constraints do not fit"):
+        ht.plot.constraints(tests)

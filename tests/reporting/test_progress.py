@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+import time
+from functools import partial
 
 import pytest
 
+from halftrek.bottom.progress import busy, watched
 from halftrek.reporting import late_bar, progress_bar
 
 
@@ -56,3 +59,60 @@ def test_a_bar_within_a_bar_is_silent(capsys: pytest.CaptureFixture[str]) -> Non
     with progress_bar("Next", shown=True) as advance:
         advance(1, 2)
     assert "Next" in capsys.readouterr().err
+
+
+def test_a_bar_of_its_own_appears_while_the_work_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with busy("Work", after=60.0, shown=True):
+        pass
+    assert capsys.readouterr() == ("", "")
+    with busy("Work", after=0.0, shown=True):
+        time.sleep(0.3)
+    assert "Work" in capsys.readouterr().err
+
+
+def test_what_reports_within_fills_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with busy("Outer", after=0.0, shown=True):
+        with late_bar("Inner") as advance:
+            advance(2, 4)
+            with progress_bar("Deeper") as deeper:
+                deeper(1, 100)
+            time.sleep(0.3)
+        with busy("Another", after=0.0, shown=True):
+            pass
+    shown = capsys.readouterr().err
+    assert "Outer" in shown
+    assert "50%" in shown
+    assert "Inner" not in shown
+    assert "1%" not in shown
+
+
+def test_it_goes_when_the_work_is_stopped(capsys: pytest.CaptureFixture[str]) -> None:
+    def stopped() -> None:
+        with busy("Work", after=0.0, shown=True):
+            time.sleep(0.1)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    capsys.readouterr()
+    time.sleep(0.3)
+    assert capsys.readouterr() == ("", "")  # nothing draws any more
+
+
+def test_watched_functions_are_themselves(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    @watched
+    def work(seconds: float, *, fails: bool = False) -> str:
+        """Some work."""
+        time.sleep(seconds)
+        if fails:
+            raise ValueError
+        return "done"
+
+    assert work.__doc__ == "Some work."
+    assert work(0.0) == "done"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("halftrek.bottom.progress.busy", partial(busy, after=0.0))
+    assert work(0.3) == "done"
+    assert "work" in capsys.readouterr().err
+    with pytest.raises(ValueError):
+        work(0.0, fails=True)

@@ -124,7 +124,9 @@ def estimated_maps(
         gradients = unit_gradients(found)
         _warn_without_means(fit, gradients)
         count = 1 + len(seen) + len(held)
-        stacked = Slopes.of([g for line in gradients for g in line])
+        stacked = Slopes(
+            *(np.concatenate(parts) for parts in zip(*((g.T, g.omega, g.mean) for g in gradients), strict=True))
+        )
         factor = joint_factor(fit, stacked, how) if drawn is None else _factor_of_draws(found, drawn, how)
         pieces = tuple(factor.part(slice(k * count, (k + 1) * count)).small() for k in range(len(known)))
         maps[seen] = SeenMap(found, known, pieces, _noise_reach(fit, found, how.level) if predictive else None)
@@ -340,6 +342,6 @@ def _warn_of_trouble(fit: Fitted, variables: set[str]) -> None:
         warnings.warn(str(trouble), stacklevel=depth_of_caller())
 
 
-def _warn_without_means(fit: Fitted, gradients: list[list[Gradient]]) -> None:
-    if not fit.moments.has_mean and any(line[0].mean.any() for line in gradients):
+def _warn_without_means(fit: Fitted, gradients: list[Gradient]) -> None:
+    if not fit.moments.has_mean and any(g.mean[0].any() for g in gradients):
         warnings.warn(str(note("no means, rows")), stacklevel=depth_of_caller())

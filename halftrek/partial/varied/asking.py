@@ -7,6 +7,7 @@ from typing import overload
 
 import numpy as np
 
+from halftrek.bottom.progress import watched
 from halftrek.errors import GraphError, InputError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge, Graph
@@ -88,6 +89,7 @@ def sensitivity(
     level: float = 0.95,
     target: float = 0.0,
 ) -> Sensitivity | Contours: ...
+@watched
 def sensitivity(
     graph: object,
     data: object,

@@ -8,12 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.bottom.arrays import Floats
+from halftrek.bottom.progress import watched
 from halftrek.errors import InputError
 from halftrek.inference.checks.residuals import correlations
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.profiles.profile import Profile
 from halftrek.reporting.plots.columns import columns_in, numbers, pick
-from halftrek.reporting.plots.figures import BLUE, COLOURS, DASHES, INK, VERMILION, axes_or_new, tidy_axes, wrapped
+from halftrek.reporting.plots.figures import (
+    BLUE,
+    COLOURS,
+    DASHES,
+    INK,
+    VERMILION,
+    axes_or_new,
+    refuse_crowd,
+    tidy_axes,
+    wrapped,
+)
 from halftrek.results.fit import Fit
 
 if TYPE_CHECKING:
@@ -63,6 +74,7 @@ def plot_convergence(
     return ax
 
 
+@watched
 def plot_residuals(fit: Fit, *, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Observed less implied correlation of every pair: where the model misses what the data say."""
     names = fit.moments.names
@@ -97,6 +109,7 @@ def plot_residuals(fit: Fit, *, ax: Axes | None = None, title: str | None = None
     return ax
 
 
+@watched
 def plot_constraints(tests: object, *, level: float = 0.05, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Tests of what the graph implies: a dot for the p-value of each constraint, and the level as a rule.
 
@@ -110,6 +123,7 @@ def plot_constraints(tests: object, *, level: float = 0.05, ax: Axes | None = No
     keep = np.flatnonzero(np.isfinite(p))
     if not len(keep):
         raise InputError("plot_constraints: the graph implies nothing that these data could contradict")
+    refuse_crowd(len(keep), "plot_constraints", "constraints", ax)
     ax = axes_or_new(ax, (6.8, 1.1 + 0.34 * len(keep)))
     places = np.arange(len(keep))[::-1]
     floor = 1e-6

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from halftrek.bottom.arrays import Floats
+from halftrek.bottom.arrays import Floats, Ints
 from halftrek.errors import GraphError
 from halftrek.graphs import Edge, Graph, did_you_mean
 from halftrek.reporting.plots.curves import HEIGHT, curve, node_width, visible
@@ -26,6 +25,7 @@ _CROWD = 5  # roots that all covary with each other from which on they are drawn
 _DOT = 0.16  # width of the middle of a star
 _LETTER = 0.08  # half the width of a letter of a weight
 _HALF = 0.18  # half the height of a weight
+_NEAR = 0.3  # how far from other lines a weight stands free
 _SEEN = 0.75  # of an edge that is left to be seen beside its weight: a head and some line on either side
 _BUDGET = 0.5  # seconds for the verdict on one edge
 
@@ -81,6 +81,13 @@ class Drawing:
     def size(self) -> tuple[float, float]:
         """Width and height."""
         return self.box[1] - self.box[0], self.box[3] - self.box[2]
+
+    @property
+    def corners(self) -> Floats:
+        """Two opposite corners of what nodes and lines take up."""
+        reach = [np.array([(n.x + s * n.width / 2, n.y + s * HEIGHT / 2) for s in (-1, 1)]) for n in self.nodes]
+        points = np.concatenate([*reach, *(stroke.line for stroke in self.strokes), np.zeros((int(not reach), 2))])
+        return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
 def make_drawing(
@@ -226,28 +233,48 @@ def _arcs_within(graph: Graph, crowd: Sequence[str]) -> list[Edge]:
 
 
 def _labels(strokes: Sequence[Stroke], texts: Mapping[Edge, str], nodes: Sequence[Node]) -> tuple[Label, ...]:
-    taken: list[tuple[float, float, float]] = [(node.x, node.y, node.width / 2 + 0.2) for node in nodes]
-    labels = []
-    for stroke in strokes:
+    taken = np.zeros((len(nodes) + len(strokes), 3))
+    taken[: len(nodes)] = np.reshape([(node.x, node.y, node.width / 2 + 0.2) for node in nodes], (len(nodes), 3))
+    points = _Points.of([stroke.line for stroke in strokes])
+    labels: list[Label] = []
+    for k, stroke in enumerate(strokes):
         if stroke.edge in texts:
-            others = [s.line for s in strokes if s is not stroke]
-            rest = np.vstack(others) if others else np.empty((0, 2))
-            x, y = _free_place(stroke.line, taken, rest)
+            so_far = taken[: len(nodes) + len(labels)]
+            x, y = _free_place(stroke.line, so_far, k, points)
             if uncovered(stroke.line, (x, y), texts[stroke.edge]) < _SEEN:
-                x, y = _beside(stroke.line, texts[stroke.edge], taken, rest)
-            taken.append((x, y, 0.5))
+                x, y = _beside(stroke.line, texts[stroke.edge], so_far, points.at[points.owner != k])
+            taken[len(nodes) + len(labels)] = (x, y, 0.5)
             labels.append(Label(texts[stroke.edge], x, y, stroke.dashed, stroke.known))
     return tuple(labels)
 
 
-def _free_place(line: Floats, taken: Sequence[tuple[float, float, float]], others: Floats) -> Point:
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """All points of all lines from left to right, and whose they are: few of them are near a place."""
+
+    at: Floats
+    owner: Ints
+
+    @staticmethod
+    def of(lines: Sequence[Floats]) -> _Points:
+        at = np.vstack([np.empty((0, 2)), *lines])
+        order = np.argsort(at[:, 0], kind="stable")
+        return _Points(at[order], np.repeat(np.arange(len(lines)), [len(line) for line in lines])[order])
+
+    def room(self, x: float, y: float, own: int) -> float:
+        """How far the nearest point of another line is, at most ``_NEAR``."""
+        first, last = np.searchsorted(self.at[:, 0], (x - _NEAR, x + _NEAR))
+        near = self.at[first:last][self.owner[first:last] != own]
+        return min(_NEAR, float(np.min(np.hypot(near[:, 0] - x, near[:, 1] - y), initial=_NEAR)))
+
+
+def _free_place(line: Floats, taken: Floats, own: int, points: _Points) -> Point:
     """The place on the line with the most room around it; the middle if all are equal."""
 
     def room(share: float) -> float:
         x, y = line[round(share * (len(line) - 1))]
-        nodes = min((math.hypot((x - a) / (0.5 + reach), (y - b) / 0.55) for a, b, reach in taken), default=9.0)
-        lines = float(np.min(np.hypot(others[:, 0] - x, others[:, 1] - y))) if len(others) else 9.0
-        return min(nodes, 1.2) + min(lines, 0.3) - 0.2 * abs(share - 0.5)
+        nodes = float(np.min(np.hypot((x - taken[:, 0]) / (0.5 + taken[:, 2]), (y - taken[:, 1]) / 0.55), initial=9.0))
+        return min(nodes, 1.2) + points.room(x, y, own) - 0.2 * abs(share - 0.5)
 
     best = max((0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73), key=room)
     x, y = line[round(best * (len(line) - 1))]
@@ -268,7 +295,7 @@ def uncovered(line: Floats, place: Point, text: str) -> float:
     return float(steps[~hidden].sum())
 
 
-def _beside(line: Floats, text: str, taken: Sequence[tuple[float, float, float]], others: Floats) -> Point:
+def _beside(line: Floats, text: str, taken: Floats, others: Floats) -> Point:
     """Next to the middle of a line that is too short for a weight on it, on the side with more room."""
     centre = line[len(line) // 2]
     along = (line[-1] - line[0]) / (np.linalg.norm(line[-1] - line[0]) or 1.0)
@@ -279,7 +306,8 @@ def _beside(line: Floats, text: str, taken: Sequence[tuple[float, float, float]]
 
     def room(place: Floats) -> float:
         x, y = place
-        nodes = min((max(abs(x - a) - reach - width, abs(y - b) - height) for a, b, reach in taken), default=9.0)
+        beyond = np.maximum(np.abs(x - taken[:, 0]) - taken[:, 2] - width, np.abs(y - taken[:, 1]) - height)
+        nodes = float(np.min(beyond, initial=9.0))
         lines = np.maximum(np.abs(others[:, 0] - x) - width, np.abs(others[:, 1] - y) - height)
         return min(nodes, 0.3) + min(float(lines.min()) if len(lines) else 9.0, 0.3)
 

@@ -8,11 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halftrek.bottom.arrays import Floats
+from halftrek.bottom.progress import watched
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.given.data_kind import data_of
 from halftrek.queries import Distribution, Statistic
 from halftrek.reporting.plots.columns import columns_in, numbers, pick
-from halftrek.reporting.plots.figures import BLUE, GREY, INK, VERMILION, axes_or_new, keep_in_panel, tidy_axes, wrapped
+from halftrek.reporting.plots.figures import (
+    BLUE,
+    GREY,
+    INK,
+    VERMILION,
+    axes_or_new,
+    keep_in_panel,
+    refuse_crowd,
+    tidy_axes,
+    wrapped,
+)
 from halftrek.reporting.plots.forest import Line, lines_of
 from halftrek.reporting.plots.seen import seen_line, seen_means
 
@@ -26,6 +37,7 @@ _ROW = 0.34  # inches for one line of a forest
 _LETTERS = 34  # of a label in one line
 
 
+@watched
 def plot_effects(effects: object, *, ax: Axes | None = None, title: str | None = None) -> Axes:
     """A forest plot: one line for each effect, its estimate and interval, and a rule at zero.
 
@@ -37,6 +49,7 @@ def plot_effects(effects: object, *, ax: Axes | None = None, title: str | None =
     lines = [line for line in lines_of(effects) if np.isfinite(line[1])]
     if not lines:
         raise InputError("plot_effects: there is no effect with a number to draw")
+    refuse_crowd(len(lines), "plot_effects", "effects", ax)
     return _forest(lines, [BLUE] * len(lines), "effect, with its interval", ax, title)
 
 

@@ -27,6 +27,7 @@ BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, INK = (
 )  # fmt: skip
 GREY = "#767676"
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+MOST_LINES = 1000  # of a picture with a line for each row
 DASHES = ("-", "--", "-.", ":", (0, (6, 2)), (0, (1, 1)))
 
 
@@ -37,6 +38,15 @@ def new_figure(width: float, height: float, *, columns: int = 1, widths: tuple[f
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.subplots(1, columns, gridspec_kw={"width_ratios": widths} if widths else None)
     return figure
+
+
+def refuse_crowd(count: int, name: str, what: str, ax: Axes | None) -> None:
+    """Raise InputError for more lines than a picture of our own size can have: none can be higher than 65,536 dots."""
+    if ax is None and count > MOST_LINES:
+        raise InputError(
+            f"{name}: {count:,} {what} do not fit into one picture, which has room for {MOST_LINES:,}; "
+            f"give some of the rows, or axes of your own with ax="
+        )
 
 
 def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halftrek.bottom.arrays import Floats
+from halftrek.bottom.progress import watched
 from halftrek.reporting.plots.curves import HEIGHT, box, capsule
 from halftrek.reporting.plots.drawing import Drawing, Identified, Stroke, edge_weights, make_drawing
 from halftrek.reporting.plots.figures import BLUE, GREEN, GREY, INK, VERMILION, axes_or_new
@@ -22,6 +23,7 @@ INCH = 0.62  # inches for one unit where the size is ours to choose
 _MAX_POINTS = 12.0
 
 
+@watched
 def draw_graph(
     source: Graph | Fit,
     model: CGLSCM | None = None,
@@ -48,6 +50,7 @@ def draw_graph(
     ax.set_xlim(left, right, auto=True)  # may grow: the aspect is what counts
     ax.set_ylim(bottom, top, auto=True)
     ax.set_aspect("equal", adjustable="datalim")
+    ax.update_datalim(drawing.corners)  # once: patch by patch it takes longer than all the rest
     ax.set_axis_off()
     points = _points_per_unit(ax, width, height)
     for stroke in drawing.strokes:
@@ -71,7 +74,7 @@ def _draw_nodes(ax: Axes, drawing: Drawing, points: float, colours: dict[str, st
     size = min(_MAX_POINTS, 0.29 * points)
     for node in drawing.nodes:
         fill = GREEN if node.hub else colours.get(node.name)
-        ax.add_patch(
+        ax.add_artist(
             Polygon(
                 box(node.x, node.y, node.width)
                 if node.boxed
@@ -98,7 +101,7 @@ def _draw_stroke(ax: Axes, stroke: Stroke, points: float) -> None:
 
     line, plain = stroke.line, stroke.known and not stroke.dashed
     colour = colour_of(dashed=stroke.dashed, known=stroke.known)
-    ax.add_patch(
+    ax.add_artist(
         FancyArrowPatch(
             path=Line(line, [Line.MOVETO] + [Line.LINETO] * (len(line) - 1)),
             arrowstyle="-|>" if plain else "-",
@@ -120,7 +123,7 @@ def _draw_head(ax: Axes, line: Floats, points: float, colour: str) -> None:
     from matplotlib.patches import FancyArrowPatch
 
     behind = line[max(0, len(line) - 1 - max(2, len(line) // 30))]
-    ax.add_patch(
+    ax.add_artist(
         FancyArrowPatch(
             tuple(behind),
             tuple(line[-1]),

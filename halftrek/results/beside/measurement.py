@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from halftrek.bottom.choices import Invariant, Missing
 from halftrek.bottom.frames import as_frame, library_of
+from halftrek.bottom.progress import watched
 from halftrek.data import Moments, Patterns
 from halftrek.data.by_group.grouping import GroupLabels
 from halftrek.data.missing.unrestricted import best_loglik
@@ -65,6 +66,7 @@ class MeasurementInvariance(Tabled):
     __repr__ = __str__
 
 
+@watched
 def measurement_invariance(
     graph: object,
     data: object,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from halftrek.bottom.choices import Equal, LavaanFunction, Missing
 from halftrek.bottom.frames import Frame, as_frame, library_of
+from halftrek.bottom.progress import watched
 from halftrek.bottom.words import listed
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.data.by_group.grouping import GroupLabels
@@ -93,6 +94,7 @@ class FitsTogether(Tabled):
     __repr__ = __str__
 
 
+@watched
 def fit_together(
     source: object,
     data: object,

@@ -20,6 +20,7 @@ CLOSE = 1e-9  # what may be left of the equations, beside their terms
 RANK = 1e-11  # squares of singular values below this share of the largest are none
 FREE = 1e-6  # share of an edge's slope that must lie along the models of one covariance
 FAR = 30.0  # growth towards a place that tells a pole
+NUMBERS = 2**23  # derivatives that are held at a time
 
 
 def free_given_covariance(equations: Equations, start: Floats) -> bool:
@@ -38,9 +39,11 @@ def walk(equations: Equations, start: Floats, targets: Floats) -> Floats:
     found = np.full((len(targets), equations.size), np.nan)
     waiting = np.arange(len(targets))
     for steps in STEPS:
-        if len(waiting):
-            found[waiting] = _walked(equations, start, targets[waiting], steps)
-            waiting = waiting[np.isnan(found[waiting]).any(axis=1)]
+        some = max(1, NUMBERS // max(1, len(equations.pairs) * equations.size))
+        for first in range(0, len(waiting), some):
+            piece = waiting[first : first + some]
+            found[piece] = _walked(equations, start, targets[piece], steps)
+        waiting = waiting[np.isnan(found[waiting]).any(axis=1)]
     return found
 
 
@@ -93,7 +96,7 @@ def _solved(J: Array, off: Array, flat: bool) -> Array:
 def undetermined(equations: Equations, start: Floats) -> bool:
     """True if other unknowns are not determined even where the varied edges are held."""
     _, slopes, _, along = equations.at(start[None])
-    values = np.linalg.svd(np.concatenate([slopes[0], along[0]]), compute_uv=False)
+    values = np.linalg.svd(_short(np.concatenate([slopes[0], along[0]])), compute_uv=False)
     return len(values) < equations.size or bool(values[-1] ** 2 <= RANK * values[0] ** 2)
 
 
@@ -111,9 +114,14 @@ def others(equations: Equations, start: Floats, targets: Floats) -> Iterator[Flo
 
 def _row_space(slopes: Floats) -> Floats:
     """The projection on what the equations determine."""
-    _, values, rows = np.linalg.svd(slopes, full_matrices=False)
+    _, values, rows = np.linalg.svd(_short(slopes), full_matrices=False)
     kept = rows[values**2 > RANK * max(values[0] ** 2, 1e-300)] if len(values) else rows
     return np.asarray(kept.T @ kept)
+
+
+def _short(slopes: Floats) -> Floats:
+    """A matrix with the same row space and singular values, of as few lines as it has columns."""
+    return np.asarray(np.linalg.qr(slopes, mode="r")) if len(slopes) > 2 * slopes.shape[1] else slopes
 
 
 def orientation(equations: Equations, start: Floats, z: Floats) -> Floats:
