@@ -45,7 +45,7 @@ from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.queries.observed.values import behind_question, observed
 from halftrek.results.answering import about_the_fit
 from halftrek.results.given.inputs import read_question
-from halftrek.results.sets.bounds import Bounds, Refuted
+from halftrek.results.sets.bounds import OUTER, Bounds, Refuted
 from halftrek.results.workflow import Fitting
 from halftrek.results.workflow import fit as fit_graph
 from halftrek.trust import Leeway, leeway
@@ -98,9 +98,10 @@ def bounds_of(
     if relaxed(fit.graph, assumed).hidden:
         why = _why_not_counted(fit, query, assumed)
         if why:
-            plain, said = without_unmeasured(fit, query, assumed, why, all_hidden=layer is not None)
-            outer = bounds_of(plain, query, assume=assumed, level=level, interval=interval)
-            return replace(outer, notes=(said, *outer.notes))
+            outer = without_unmeasured(fit, query, assumed, why, all_hidden=layer is not None)
+            found = bounds_of(outer.fit, query, assume=assumed, level=level, interval=interval)
+            known = found.certificate if outer.exact or found.certificate == "searched" else OUTER
+            return replace(found, notes=(outer.note, *found.notes), certificate=known)
     ground = _ground(fit, query, assumed)
     behind = query if layer is None else behind_question(query, layer)
     with late_bar("bounds") as advance:

@@ -13,6 +13,7 @@ from halftrek.layer import Layer
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.partial.bounding import bounds_of
 from halftrek.partial.fibre import Fibre, fibre_of
+from halftrek.partial.hidden.counted import as_observed, counted, held_beside
 from halftrek.queries import Query, evaluate
 from halftrek.queries.observed.values import observed
 from halftrek.results.sets.bounds import Bounds
@@ -33,12 +34,27 @@ class Left:
 
 def left_of(fit: Fitted, query: Query) -> Left:
     """What can be said of a refused question with the data of a fit; parts that cannot be had are None."""
+    if fit.graph.hidden:
+        bounds = _with_hidden(fit, query)
+        return Left(bounds, _ends(bounds))
     try:
         fibre = fibre_of(fit.graph, fit.model.cov, fit.model.mean, fit.model.names)
     except (HalftrekError, np.linalg.LinAlgError):
         return Left()
-    bounds = _bounds(fit, query, fibre)
+    bounds = _bounds(fit, query, fibre, len(fit.graph))
     return Left(bounds, _witness(query, fibre, fit.moments.layer) or _ends(bounds))
+
+
+def _with_hidden(fit: Fitted, query: Query) -> Bounds | None:
+    """The set where hidden variables have causes, if the graph that it is computed on is small."""
+    exact = not counted(fit.graph, query, held=held_beside(fit)[1]).why_not
+    graph = as_observed(fit.graph) if exact else fit.graph.project()
+    p = len(graph)
+    try:
+        fibre = fibre_of(graph, fit.model.cov[:p, :p], fit.model.mean[:p], fit.model.names[:p])
+    except (HalftrekError, np.linalg.LinAlgError):
+        return None
+    return _bounds(fit, query, fibre, p)
 
 
 def _ends(found: Bounds | None) -> Witness | None:
@@ -50,8 +66,8 @@ def _ends(found: Bounds | None) -> Witness | None:
     return Witness((found.model_low, found.model_high), str(found.question), (found.low, found.high))
 
 
-def _bounds(fit: Fitted, query: Query, fibre: Fibre) -> Bounds | None:
-    if len(fit.graph) > VARIABLES or fibre.dimension > FREE:
+def _bounds(fit: Fitted, query: Query, fibre: Fibre, variables: int) -> Bounds | None:
+    if variables > VARIABLES or fibre.dimension > FREE:
         return None
     try:
         return bounds_of(fit, query)

@@ -180,13 +180,24 @@ def test_bounds_are_those_of_the_observed_variables() -> None:
     fit, plain = ht.fit(text, table), ht.fit(ht.graph(text).project(), table)
     found, wanted = fit.bounds("x ~> y"), plain.bounds("x ~> y")
     assert (found.low, found.high) == (wanted.low, wanted.high)
-    assert any(n.code == "bounds without hidden" for n in found.notes)
+    assert any(n.code == "hidden adds nothing" for n in found.notes)
     with pytest.raises(GraphError, match="about hidden 'm'"):
         fit.bounds("m ~> y")
     held, wanted = (one.bounds("x ~> y", assume="abs(z -> y) <= 0.1") for one in (fit, plain))
     assert (held.low, held.high, held.interval) == (wanted.low, wanted.high, wanted.interval)
     with pytest.raises(GraphError, match="is about an arrow or error beside hidden 'm'"):
         fit.bounds("x ~> y", assume="abs(corr(x <-> y)) <= 0.1")  # the error of y has that of m in it there
+
+
+def test_bounds_without_hidden_variables_that_would_add_something() -> None:
+    text, table = "latent m; z -> x; x -> m -> {y, w}; x <-> {y, w}", rows()
+    table = {"z": table["a"], "x": table["x"], "y": table["y"], "w": table["b"]}
+    found = ht.fit(text, table).bounds("x ~> y", assume="abs(z -> x) <= 2")
+    wanted = ht.fit(ht.graph(text).project(), table).bounds("x ~> y", assume="abs(z -> x) <= 2")
+    assert found.pieces == wanted.pieces
+    assert found.certificate == "outer"
+    assert any(n.code == "bounds without hidden" for n in found.notes)
+    assert "no more and no fewer" not in found.explain()
 
 
 def test_bounds_of_what_is_identified_are_a_point() -> None:

@@ -1,12 +1,15 @@
 """Bounds without some hidden variables: of the graph that is left when they are projected out, which says less.
 
 The latent projection leaves the covariances and the effects of all other variables as they are and keeps every model,
-so what it bounds is bounded. Hidden variables that count as observed stay.
+so what it bounds is bounded. Hidden variables that count as observed stay. One with a single effect, errors apart and
+nothing known of it adds nothing: with weight e -> 0 to its effect and weights t / e into it, every model without it is
+one with it, and the bounds are exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from halftrek.errors import GraphError
 from halftrek.estimation import Fitted
@@ -23,9 +26,18 @@ from halftrek.queries import Query, variables_of
 from halftrek.queries.types import DirectEffect
 
 
+@dataclass(frozen=True, eq=False)
+class Outer:
+    """A fit with fewer hidden variables, what to say of it, and whether its bounds are exact or may be too wide."""
+
+    fit: Fitted
+    note: Note
+    exact: bool
+
+
 def without_unmeasured(
     fit: Fitted, query: Query, assumed: Sequence[Assumption], why: str, *, all_hidden: bool = False
-) -> tuple[Fitted, Note]:
+) -> Outer:
     """The fit without hidden variables that do not count as observed, and what to know of it.
 
     Refused where the question or an assumption would be about another thing then; ``why`` says what stands in the way
@@ -41,7 +53,26 @@ def without_unmeasured(
         _refuse_assumed(graph, removed, one, why)
     if fit.method == "dwls" or fit.acting is not None:
         refuse_hidden(graph, "bounds() with kinds of columns")
-    return refit(fit, projected(graph, removed)), note("bounds without hidden", hidden=", ".join(removed[:4]))
+    plain = absorbed(graph, removed)
+    rest = [v for v in plain.hidden if v in removed]
+    if not rest:
+        return Outer(refit(fit, plain), note("hidden adds nothing", hidden=", ".join(removed[:4])), exact=True)
+    said = note("bounds without hidden", hidden=", ".join(rest[:4]))
+    return Outer(refit(fit, projected(plain, rest)), said, exact=False)
+
+
+def absorbed(graph: Graph, among: Collection[str]) -> Graph:
+    """The graph without those of some hidden variables that add nothing, one after another."""
+    while gone := [v for v in graph.hidden if v in among and _adds_nothing(graph, v)]:
+        graph = projected(graph, gone[:1])
+    return graph
+
+
+def _adds_nothing(graph: Graph, v: str) -> bool:
+    effects = graph.children(v)
+    known = [e for e, x in graph.known.items() if v in (e.first, e.second) and (e.first != v or x == 0.0)]
+    said = v in graph.intercepts or v in graph.variances or known
+    return len(effects) == 1 and not graph.spouses(v) and not said
 
 
 def projected(graph: Graph, removed: Collection[str]) -> Graph:

@@ -243,8 +243,8 @@ def _as_drawn(fitted: Fitted, query: Query, row: AbsentEdge, drawn: Graph) -> Ab
 def _cyclic(fitted: Fitted) -> list[Edge]:
     """Arrows against the graph's own."""
     graph = fitted.graph
-    above = {v: graph.ancestors(v) for v in graph.observed}
-    return [Edge(u, "->", v) for v in graph.observed for u in graph.observed if u != v and v in above[u]]
+    above = {v: graph.ancestors(v) for v in graph.nodes}
+    return [Edge(u, "->", v) for v in graph.nodes for u in graph.nodes if u != v and v in above[u]]
 
 
 def _cycle(edge: Edge) -> str:

@@ -12,6 +12,7 @@ from halftrek.bottom.arrays import Floats
 from halftrek.errors import GraphError, InputError
 from halftrek.models import CGLSCM
 from halftrek.partial.hidden.counted import as_observed, counted
+from halftrek.partial.hidden.outer import absorbed
 from halftrek.queries import evaluate
 from halftrek.results.sets.bounds import Bounds
 from tests.partial.hidden.oracles import Parameters, deviance, rows_like, same_covariance
@@ -174,3 +175,41 @@ def test_an_item_that_is_the_factor_itself_is_refused() -> None:
     data = rows_like("abcy", cov, n=500)
     with pytest.raises(InputError, match="the error of 'a' has no variance"):
         ht.bounds(ITEMS + "F -> y; variance F", data, "F ~> y", assume="abs(corr(F <-> y)) <= 0.3")
+
+
+def test_a_hidden_variable_with_one_effect_adds_nothing() -> None:
+    """Any model without m is one with m: a small weight out of it, and large ones into it."""
+    text = ITEMS + "latent m; z -> x; x -> m -> F; x <-> F"
+    graph = ht.graph(text)
+    assert absorbed(graph, ["m"]) == ht.graph(ITEMS + "z -> x -> F; x <-> F").with_(observed=graph.observed)
+    for more in ("m <-> z", "m -> y", "variance m [2]", "x -> m [0.5]"):  # each says something of m
+        kept = ht.graph(f"{text}; {more}")
+        assert absorbed(kept, ["m"]) == kept
+    structure, question, assume = CASES[2]
+    found, _, seen = both(structure, question, assume)
+    again = ht.bounds(text, seen, question, assume=assume)
+    assert (again.low, again.high) == pytest.approx((found.low, found.high), abs=1e-9)
+    assert again.certificate == found.certificate
+    # the model at an end, with m in it
+    T, W = np.array(found.model_low.T), np.array(found.model_low.W)  # type: ignore[union-attr]
+    names, e = (*found.model_low.names, "m"), 0.05  # type: ignore[union-attr]
+    x, F, p = names.index("x"), names.index("F"), len(names)
+    T1, W1 = np.zeros((p, p)), np.eye(p)
+    T1[:-1, :-1], W1[:-1, :-1] = T, W
+    T1[x, -1], T1[-1, F], T1[x, F] = T[x, F] / e, e, 0.0
+    W1[F, F] -= e * e
+    B0, B1 = np.linalg.inv(np.eye(p - 1) - T), np.linalg.inv(np.eye(p) - T1)
+    assert (B1.T @ W1 @ B1)[:-1, :-1] == pytest.approx(B0.T @ W @ B0, abs=1e-10)
+    assert np.linalg.eigvalsh(W1)[0] > 0.0
+
+
+def test_assumptions_that_mean_another_thing_without_a_hidden_variable() -> None:
+    structure, question, assume = CASES[2]
+    _, _, seen = both(structure, question, assume)
+    text = ITEMS + "latent m; z -> x; x -> m -> F; x <-> F"
+    with pytest.raises(GraphError, match="beside hidden 'm'"):
+        ht.bounds(text, seen, question, assume="abs(corr(x <-> F)) <= 0.1")
+    with pytest.raises(GraphError, match="is about hidden 'm'"):
+        ht.bounds(text, seen, question, assume="abs(z -> m) <= 0.1")
+    with pytest.raises(GraphError, match="about hidden 'm'"):
+        ht.bounds(text, seen, "x ~> m", assume=assume)
