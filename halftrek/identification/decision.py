@@ -278,13 +278,16 @@ def _advised(study: Study, verdict: Verdict, scope: Scope) -> Verdict:
     from halftrek.identification.beside import next_steps as after
 
     graph, query = study.graph, verdict.query
-    if graph.hidden:
+    if graph.hidden and not (scope == "linear" and study.measured.keys() == set(graph.hidden)):
         return verdict
 
     def identified(changed: Graph, asked: Query) -> bool:
         home = study if changed is graph else Study(changed)
         return decide(home, asked, scope="linear", budget=_SHORT, witness=False).identified
 
+    if graph.hidden:
+        found = after.steps_with_factors(study.with_factors, graph, query, identified, seconds=_SECONDS)
+        return replace(verdict, next_steps=tuple(found)) if verdict.status == "not identified" else verdict
     if scope == "nonparametric":
         if decide(study, query, scope="linear", budget=_SHORT, witness=False).identified:
             step = after.NextStep("If effects are linear, it can be known:", "identify", graph, query)

@@ -99,9 +99,9 @@ def bounds_of(
         why = _why_not_counted(fit, query, assumed)
         if why:
             outer = without_unmeasured(fit, query, assumed, why, all_hidden=layer is not None)
-            found = bounds_of(outer.fit, query, assume=assumed, level=level, interval=interval)
-            known = found.certificate if outer.exact or found.certificate == "searched" else OUTER
-            return replace(found, notes=(outer.note, *found.notes), certificate=known)
+            left = bounds_of(outer.fit, query, assume=assumed, level=level, interval=interval)
+            known = left.certificate if outer.exact or left.certificate == "searched" else OUTER
+            return replace(left, notes=(outer.note, *left.notes), certificate=known)
     ground = _ground(fit, query, assumed)
     behind = query if layer is None else behind_question(query, layer)
     with late_bar("bounds") as advance:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +14,7 @@ from halftrek import upward
 from halftrek.bottom.portable import Portable
 from halftrek.errors import QueryError
 from halftrek.graphs import Edge, quoted
+from halftrek.graphs.hidden import scaled_by
 from halftrek.identification.beside.advice import Change, Decide, causes_of, is_identified_with
 from halftrek.identification.independence.deciding import beyond_covariances
 from halftrek.models import CGLSCM, Gaussian
@@ -134,6 +135,14 @@ def steps_without_change(graph: Graph, query: Query, decide: Decide, *, seconds:
         if decide(graph, other):
             return [*steps, NextStep(f"{other} can be known in this graph as it is:", "fit", graph, other)]
     return steps
+
+
+def steps_with_factors(seen: Graph, graph: Graph, query: Query, decide: Decide, *, seconds: float) -> list[NextStep]:
+    """A range, where hidden variables count as observed: in ``seen`` they are. None that hangs on a free scale."""
+    steps = _sensitivities(seen, query, decide, monotonic() + seconds)
+    free = {v for v in graph.hidden if scaled_by(graph, v) is None}
+    asked = free.intersection(variables_of(query))
+    return [replace(step, graph=graph) for step in steps if not (asked or free.intersection(step.arc or ()))]
 
 
 def step_without_normality(graph: Graph, query: Query) -> list[NextStep]:

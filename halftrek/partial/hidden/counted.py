@@ -21,7 +21,7 @@ from halftrek.graphs import Graph
 from halftrek.graphs.hidden import scaled_by, settled
 from halftrek.identification.decision import decide
 from halftrek.identification.hidden.level import arrows_of_level, depends_on_level
-from halftrek.identification.hidden.measured import Measured, measured
+from halftrek.identification.hidden.measured import Measured, measured, with_known_loadings
 from halftrek.identification.study import Study
 from halftrek.models import CGLSCM
 from halftrek.partial.assumptions.kinds import AbsoluteSum, Assumption, Norm, Within, names_of
@@ -58,8 +58,8 @@ def counted(
 
     ``held`` are variables whose intercepts a fit holds beside those of the graph.
     """
-    found, seen = measured(graph), as_observed(graph)
-    asks = _Asks(graph, seen, found, query, tuple(assumed), frozenset(held))
+    found, linear, seen = measured(graph), with_known_loadings(graph), as_observed(graph)
+    asks = _Asks(graph, seen, linear | found, linear.keys() - found.keys(), query, tuple(assumed), frozenset(held))
     for why in (asks.unmeasured, asks.unscaled, asks.held_variance, asks.held_level, asks.unknown_level):
         if text := why():
             return Counted(seen, text)
@@ -73,6 +73,7 @@ class _Asks:
     graph: Graph
     seen: Graph
     found: dict[str, Measured]
+    linear: Collection[str]  # those that count only because all loadings of their items are known
     query: Query | None
     assumed: tuple[Assumption, ...]
     held: frozenset[str]
@@ -126,11 +127,11 @@ class _Asks:
 
     def held_level(self) -> str:
         """An intercept that is held says something of the weights into its variable, unless these are known."""
-        hidden = self.graph.hidden
-        held = {v for v in settled(self.graph)[1] if v not in hidden or v in self.graph.intercepts} | self.held
+        hidden, said = self.graph.hidden, settled(self.graph)[1]
+        held = {v for v in said if v not in hidden or v in self.graph.intercepts} | self.held
         if not held:
             return ""
-        for v in (*sorted(held), *hidden):
+        for v in (*sorted(held), *(v for v in hidden if v in said)):
             for u in self.graph.parents(v):
                 if not self._known(DirectEffect(u, v)):
                     return f"intercepts are held, that of {sorted(held)[0]!r} for one, and {u} -> {v} is not known"
@@ -142,7 +143,9 @@ class _Asks:
             assert self.query is not None
             if not depends_on_level(self.query, v):
                 continue
-            needed = arrows_of_level(self.graph, v, self.found[v])
+            items = self.found[v].by
+            told = v not in self.linear or all(isinstance(self.graph.intercepts.get(t), float) for t in items)
+            needed = arrows_of_level(self.graph, v, self.found[v] if told else None)
             if needed is None or not all(self._known(arrow) for arrow in needed):
                 return (
                     f"{self.query} is about values of hidden {v!r}, and its mean is not known; ask for an effect on or "

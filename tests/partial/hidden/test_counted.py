@@ -10,6 +10,7 @@ import pytest
 import halftrek as ht
 from halftrek.bottom.arrays import Floats
 from halftrek.errors import GraphError, InputError
+from halftrek.identification.hidden.measured import with_known_loadings
 from halftrek.models import CGLSCM
 from halftrek.partial.hidden.counted import as_observed, counted
 from halftrek.partial.hidden.outer import absorbed
@@ -213,3 +214,34 @@ def test_assumptions_that_mean_another_thing_without_a_hidden_variable() -> None
         ht.bounds(text, seen, question, assume="abs(z -> m) <= 0.1")
     with pytest.raises(GraphError, match="about hidden 'm'"):
         ht.bounds(text, seen, "x ~> m", assume=assume)
+
+
+GROWTH = "i -> {p, q, r, s} [1]; c -> q [1]; c -> r [2]; c -> s [3]; x -> {i, c}; i <-> c"
+
+
+def test_growth_curves_count_as_observed() -> None:
+    """All loadings are known numbers, so that what nobody sees solves linear equations."""
+    seen = ht.graph(GROWTH)
+    names = seen.observed
+    T, W = np.zeros((len(names),) * 2), np.eye(len(names))
+    weights = {("x", "i"): 0.6, ("x", "c"): 0.3} | {("i", v): 1.0 for v in "pqrs"}
+    for (u, v), w in (weights | {("c", "q"): 1.0, ("c", "r"): 2.0, ("c", "s"): 3.0}).items():
+        T[names.index(u), names.index(v)] = w
+    a, b = names.index("i"), names.index("c")
+    W[a, b] = W[b, a] = 0.4
+    model = CGLSCM(names, T, np.zeros((0, len(names))), np.zeros(len(names)), W, (), seen)
+    data = rows_like(names, np.asarray(model.cov))
+    shown = {v: column for v, column in data.items() if v not in "ic"}
+    levels = "; intercept {p, q, r, s} [0]; intercept {i, c}"
+    for text, assume in (("latent i, c; " + GROWTH, "abs(corr(x <-> c)) <= 0.2"),
+                         ("latent i, c; " + GROWTH + levels, "abs(x <-> c) <= 0.3")):  # fmt: skip
+        found = ht.bounds(text, shown, "x ~> c", assume=assume)
+        wanted = ht.bounds(GROWTH, data, "x ~> c", assume=assume)
+        assert np.array(found.pieces) == pytest.approx(np.array(wanted.pieces), abs=1e-5)
+        assert found.certificate == "closed form"
+    assert with_known_loadings(ht.graph("latent i, c; " + GROWTH)).keys() == {"i", "c"}
+    assert not with_known_loadings(
+        ht.graph("latent i, c; " + GROWTH.replace("[2]", "").replace("[3]", ""))
+    )  # two items
+    assert not with_known_loadings(ht.graph("latent i, c; " + GROWTH + "; p <-> q; q <-> r; r <-> s"))
+    assert not with_known_loadings(ht.graph("latent i, c; i -> {p, q} [1]; c -> {p, q} [2]; x -> {i, c}"))  # one sum
