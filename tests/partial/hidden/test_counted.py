@@ -67,6 +67,7 @@ def test_a_factor_is_as_good_as_its_values(structure: str, question: str, assume
     assert found.certificate in ("closed form", "proved to 1e-7")
     assert found.binds_low == wanted.binds_low
     assert found.interval is not None
+    assert found.question is not None
     assert found.interval[0] <= found.low
     assert found.high <= found.interval[1]
     for model, end in ((found.model_low, found.low), (found.model_high, found.high)):
@@ -113,6 +114,7 @@ def test_no_model_of_the_items_lies_outside(which: int) -> None:
         assert not parameters.reaches(gap, broken, answer, end + 1e-3 * out * width, starts)
     # the interval: at its ends a deviance of 3.84 is lost, the cut where one limit binds one free weight
     assert found.interval is not None
+    assert found.n is not None
     loss = deviance(parameters, cov, found.n)
     for value, start in zip(found.interval, starts, strict=False):
         assert parameters.least(loss, broken, answer, value, start) == pytest.approx(3.841458820694124, abs=0.02)

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 import halftrek as ht
-from halftrek.errors import InputError
+from halftrek.bottom.arrays import Floats
+from halftrek.errors import InputError, NotIdentifiedError
 from halftrek.partial.varied.contours import Contours
 from halftrek.partial.varied.curve import Sensitivity
 from halftrek.partial.varied.engine.edges import read_edges
 from halftrek.partial.varied.engine.family import Family
 from halftrek.partial.varied.ranking import Ranking
+from halftrek.queries import evaluate
+from halftrek.reporting.report.rests import rests_on
 from halftrek.syntax import parse_question
 from tests.partial.hidden.oracles import rows_like
 from tests.partial.hidden.test_counted import ITEMS, PLAIN, population
@@ -107,3 +110,28 @@ def test_a_curve_on_the_scale_of_its_error() -> None:
     assert all(isinstance(one, Sensitivity) and one.notes[0].code == "covariance stays" for one in curves)
     marked, unit = (one.estimates for one in curves)
     assert unit == pytest.approx(marked, abs=1e-5)
+
+
+def test_a_report_says_what_an_answer_of_a_factor_rests_on() -> None:
+    fit = fits()[0]
+    words = "\n".join(str(part) for part in rests_on(fit, parse_question("x ~> y")))
+    assert "What the answer rests on" in words
+    assert "x <-> F" in words
+
+
+def test_a_refusal_has_two_models_of_these_data() -> None:
+    fit = ht.fit(ITEMS + STRUCTURE + "; x <-> F", {v: c for v, c in _seen().items() if v != "F"})
+    with pytest.raises(NotIdentifiedError) as caught:
+        fit.query("x ~> y")
+    first, second = caught.value.verdict.witness
+    p = len(fit.graph)
+    for model in (first, second):
+        assert model.graph.hidden == ("F",)
+        assert model.cov[:p, :p] == pytest.approx(fit.model.cov[:p, :p], abs=1e-8)
+    assert evaluate(parse_question("x ~> y"), first) != pytest.approx(evaluate(parse_question("x ~> y"), second))
+    assert "With data, between which values" in str(caught.value) or caught.value.verdict.next_steps
+
+
+def _seen() -> dict[str, Floats]:
+    graph, model = population(PLAIN + STRUCTURE)
+    return rows_like(graph.observed, np.asarray(model.cov))
