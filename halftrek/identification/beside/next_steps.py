@@ -33,6 +33,8 @@ from halftrek.queries.types import (
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
+    from halftrek.identification.study import Study
+    from halftrek.identification.verdict import Verdict
 
 Way = Literal["identify", "non-normal", "more time", "fit", "effects", "bounds", "sensitivity"]
 _LONG = 600  # characters of a graph that are not written out once more
@@ -137,12 +139,16 @@ def steps_without_change(graph: Graph, query: Query, decide: Decide, *, seconds:
     return steps
 
 
-def steps_with_factors(seen: Graph, graph: Graph, query: Query, decide: Decide, *, seconds: float) -> list[NextStep]:
-    """A range, where hidden variables count as observed: in ``seen`` they are. None that hangs on a free scale."""
-    steps = _sensitivities(seen, query, decide, monotonic() + seconds)
+def with_factors(study: Study, verdict: Verdict, decide: Decide, *, seconds: float) -> Verdict:
+    """With a range, where all hidden variables count as observed; none that hangs on a scale which is free."""
+    graph, query = study.graph, verdict.query
+    if verdict.status != "not identified" or study.measured.keys() != set(graph.hidden):
+        return verdict
+    steps = _sensitivities(study.with_factors, query, decide, monotonic() + seconds)
     free = {v for v in graph.hidden if scaled_by(graph, v) is None}
     asked = free.intersection(variables_of(query))
-    return [replace(step, graph=graph) for step in steps if not (asked or free.intersection(step.arc or ()))]
+    kept = tuple(replace(step, graph=graph) for step in steps if not (asked or free.intersection(step.arc or ())))
+    return replace(verdict, next_steps=kept)
 
 
 def step_without_normality(graph: Graph, query: Query) -> list[NextStep]:
