@@ -278,20 +278,20 @@ def _advised(study: Study, verdict: Verdict, scope: Scope) -> Verdict:
     from halftrek.identification.beside import next_steps as after
 
     graph, query = study.graph, verdict.query
-    if graph.hidden:
-        return verdict
 
     def identified(changed: Graph, asked: Query) -> bool:
         home = study if changed is graph else Study(changed)
         return decide(home, asked, scope="linear", budget=_SHORT, witness=False).identified
 
+    if graph.hidden:
+        return after.with_factors(study, verdict, identified, seconds=_SECONDS) if scope == "linear" else verdict
     if scope == "nonparametric":
         if decide(study, query, scope="linear", budget=_SHORT, witness=False).identified:
             step = after.NextStep("If effects are linear, it can be known:", "identify", graph, query)
             return replace(verdict, next_steps=(step,))
         return replace(verdict, next_steps=(after.which_effects(graph, query),))
     waits = verdict.status == "undecided" and scope == "linear"
-    steps = [] if not waits else [after.NextStep("More time may decide it:", "more time", graph, query)]
+    steps = [after.NextStep("More time may decide it:", "more time", graph, query)] if waits else []
     changes = [] if waits else what_would_help(graph, query)
     steps += after.step_with_change(changes)
     steps += after.steps_without_change(

@@ -6,9 +6,14 @@ from halftrek.notes.words import Words
 
 BOUNDS: dict[str, Words] = {
     "bounds without hidden": Words(
-        "the bounds are those of the graph of the observed variables alone, which says less: they hold, and what the "
-        "hidden variables ({hidden}) would add to them is not used",
-        "of the observed variables alone",
+        "the bounds are those of the graph without the hidden variables {hidden}, which says less: they hold, and what "
+        "these would add is not used",
+        "without {hidden}",
+        "note",
+    ),
+    "hidden adds nothing": Words(
+        "hidden {hidden} adds nothing to what can be known: the bounds are those of the graph without it",
+        "without hidden {hidden}",
         "note",
     ),
     "likelihood set": Words(

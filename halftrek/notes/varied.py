@@ -38,6 +38,16 @@ VARIED: dict[str, Words] = {
         "lists every one",
         level="note",
     ),
+    "no common limit": Words(
+        "one limit for all absent edges together is not computed where hidden variables have causes ({hidden}): with "
+        "all of them free their items would say nothing",
+        level="note",
+    ),
+    "strength not known": Words(
+        "how strong {edges} must be was not found: hidden variables on the scale of their error change their unit with "
+        "it, or no model was reached. Fix a loading, as in F -> a [1], or ask for bounds that assume something of it",
+        level="note",
+    ),
     "held intercepts": Words(
         "intercepts are held, so models of one covariance differ in their means: for edges that carry the answer ask "
         "for them one by one"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Unpack, cast
 
 import numpy as np
@@ -21,14 +21,23 @@ from halftrek.inference.information.robust import rows_needed
 from halftrek.layer import Layer
 from halftrek.models import CGLSCM
 from halftrek.notes import Note, note
-from halftrek.partial.assumptions import Assumption, Weight, Within, conditions_of, read_assumptions, relaxed
+from halftrek.partial.assumptions import (
+    Assumption,
+    Weight,
+    Within,
+    conditions_of,
+    read_assumptions,
+    relaxed,
+    with_roots,
+)
 from halftrek.partial.chance.interval import Chance, Spread, chance_of
 from halftrek.partial.chance.likelihood import Piece
 from halftrek.partial.chance.program import Point, Program
 from halftrek.partial.chance.search import Search
 from halftrek.partial.chance.setting import program_of, vector_of
 from halftrek.partial.fibre import fibre_of
-from halftrek.partial.observed import observed_part
+from halftrek.partial.hidden.counted import as_observed, counted, held_beside, on_scale, without_errors
+from halftrek.partial.hidden.outer import without_unmeasured
 from halftrek.partial.sets import End, IdentifiedSet, identified_set
 from halftrek.partial.sets.covariance import held_weights, plain_latents
 from halftrek.queries import Query, Standardized, check_query
@@ -36,7 +45,7 @@ from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.queries.observed.values import behind_question, observed
 from halftrek.results.answering import about_the_fit
 from halftrek.results.given.inputs import read_question
-from halftrek.results.sets.bounds import Bounds, Refuted
+from halftrek.results.sets.bounds import OUTER, Bounds, Refuted
 from halftrek.results.workflow import Fitting
 from halftrek.results.workflow import fit as fit_graph
 from halftrek.trust import Leeway, leeway
@@ -84,23 +93,74 @@ def bounds_of(
     constraints: Assumed | None = None,
 ) -> Bounds:
     """The same from a fit, whose data are used as they were read: with weights, clusters and missing values."""
-    if fit.graph.hidden:
-        plain, said = observed_part(fit, question, assuming=bool(assume) or constraints is not None)
-        outer = bounds_of(plain, question, level=level, interval=interval)
-        return replace(outer, notes=(said, *outer.notes))
     kind: SetInterval = interval or ("likelihood" if fit.moments.layer is None else "stoye")
     assumed, query = _asked(fit, question, assume, constraints, level, kind)
-    wide = _relaxed_fit(fit, assumed)
     layer = fit.moments.layer
+    if relaxed(fit.graph, assumed).hidden:
+        why = _why_not_counted(fit, query, assumed)
+        if why:
+            outer = without_unmeasured(fit, query, assumed, why, all_hidden=layer is not None)
+            left = bounds_of(outer.fit, query, assume=assumed, level=level, interval=interval)
+            known = left.certificate if outer.exact or left.certificate == "searched" else OUTER
+            return replace(left, notes=(outer.note, *left.notes), certificate=known)
+    ground = _ground(fit, query, assumed)
     behind = query if layer is None else behind_question(query, layer)
     with late_bar("bounds") as advance:
         found = identified_set(
-            fit.graph, wide.model.cov, wide.model.mean, behind, assumed,
-            names=wide.model.names, model=wide.model, advance=lambda done, of: advance(done, of + 1),
+            ground.graph, ground.model.cov, ground.model.mean, behind, assumed,
+            names=ground.model.names, model=ground.model, advance=lambda done, of: advance(done, of + 1),
         )  # fmt: skip
         advance(6, 7)  # the set is known, the interval is not
-        chance = _chance(fit, wide, query, found, level, kind)
-    return _packed(wide, query, found, chance)
+        found = ground.as_drawn(found)
+        chance = _chance(ground, query, found, level, kind)
+    return _packed(ground.wide, query, found, chance)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ground:
+    """The fit of the graph with the edges of all assumptions, and what sets are computed on.
+
+    ``graph`` is the user's, and ``model`` that of the fit, with hidden variables that count as observed as ordinary
+    ones; ``loose`` are those of them whose scale does not matter.
+    """
+
+    wide: Fitted
+    graph: Graph
+    model: CGLSCM
+    loose: tuple[str, ...] = ()
+
+    def as_drawn(self, found: IdentifiedSet) -> IdentifiedSet:
+        """The set with models in which hidden variables are hidden."""
+        if not self.wide.graph.hidden:
+            return found
+
+        def shown(end: End) -> End:
+            return end if end.model is None else replace(end, model=on_scale(end.model, self.wide.graph, self.loose))
+
+        gaps = tuple((shown(left), shown(right)) for left, right in found.gaps)
+        return replace(found, lower=shown(found.lower), upper=shown(found.upper), gaps=gaps)
+
+
+def _why_not_counted(fit: Fitted, query: Query, assumed: tuple[Assumption, ...]) -> str:
+    """Why the hidden variables do not count as observed; "" if they do."""
+    if fit.moments.layer is not None or fit.acting is not None:
+        return "columns are not numbers"
+    return counted(wide_graph(fit.graph, assumed), query, assumed, held=held_beside(fit)[1]).why_not
+
+
+def _ground(fit: Fitted, query: Query, assumed: tuple[Assumption, ...]) -> _Ground:
+    wide = _relaxed_fit(fit, assumed)
+    if not wide.graph.hidden:
+        return _Ground(wide, fit.graph, wide.model)
+    if rigid := without_errors(wide.model):
+        raise InputError(
+            f"the error of {rigid[0]!r} has no variance in this fit, so that nothing is left to vary; bounds are not "
+            f"computed then. Look at fit.summary(): the graph may fit badly, or an item may be the factor itself"
+        )
+    model = wide.model
+    seen = counted(wide.graph, query, assumed)
+    plain = CGLSCM(model.names, model.T, model.C, model.mu, model.W, tuple(wide.graph.latents), seen.graph)
+    return _Ground(wide, as_observed(with_roots(fit.graph, assumed)), plain, seen.loose)
 
 
 def _asked(
@@ -112,9 +172,9 @@ def _asked(
         raise InputError(f"interval must be 'likelihood' or 'stoye', not {interval!r}")
     if constraints is not None and assume != ():
         raise InputError("assume= and constraints= are one and the same: give one of them")
-    if fit.options.noise:
+    if noise := held_beside(fit)[0]:
         raise InputError(
-            f"bounds are not computed where noise variances are fixed, as that of {fit.options.noise[0][0]!r} is here: "
+            f"bounds are not computed where noise variances are fixed, as that of {next(iter(noise))!r} is here: "
             f"fit again without noise=" + (" and with method='em'" if fit.method != "em" else "")
         )
     given = cast("str | Iterable[str | Assumption]", assume if constraints is None else constraints)
@@ -160,15 +220,16 @@ def _relaxed_fit(fit: Fitted, assumed: tuple[Assumption, ...]) -> Fitted:
     graph = wide_graph(fit.graph, assumed)
     if graph == fit.graph and fit.method == "em":
         return fit
-    return refit(fit, graph, intercepts=dict(fit.options.intercepts) or "free")
+    return refit(fit, graph, intercepts=held_beside(fit)[1] or "free")
 
 
-def _chance(fit: Fitted, wide: Fitted, query: Query, found: IdentifiedSet, level: float, kind: SetInterval) -> Chance:
+def _chance(ground: _Ground, query: Query, found: IdentifiedSet, level: float, kind: SetInterval) -> Chance:
     """The interval of the set, by way of the judge of all intervals."""
+    wide = ground.wide
     loose = tuple(a for a in found.assumptions if not _held(a))
-    program = program_of(wide, found.query, conditions_of(loose, fit.graph, wide.model.names))
+    program = program_of(wide, found.query, conditions_of(loose, ground.graph, wide.model.names))
     pieces = _pieces(program, found)
-    starts = _starts(program, wide) if found.empty or not found.proved else []
+    starts = _starts(program, ground) if found.empty or not found.proved else []
     given = leeway(wide, found.query, level)
     layer = None if isinstance(query, EFFECTS) else wide.moments.layer
     spread = None if layer is None else _spread(layer, query, found, program, given)
@@ -216,10 +277,11 @@ def _vector(program: Program, end: End) -> Floats | None:
     return None if end.model is None else vector_of(program, end.model)
 
 
-def _starts(program: Program, wide: Fitted) -> list[Floats]:
+def _starts(program: Program, ground: _Ground) -> list[Floats]:
     """Models with the fitted covariance, those that break the assumptions least."""
-    fibre = fibre_of(wide.graph, wide.model.cov, wide.model.mean, wide.model.names)
-    own: list[CGLSCM] = [wide.model]
+    model = ground.model
+    fibre = fibre_of(model.graph, model.cov, model.mean, model.names)
+    own: list[CGLSCM] = [model]
     if fibre.dimension:
         drawn = np.random.default_rng(0).standard_cauchy((TRIED, fibre.dimension)) * fibre.units
         models = fibre.at(drawn)
@@ -227,7 +289,9 @@ def _starts(program: Program, wide: Fitted) -> list[Floats]:
             np.isfinite(models.T).all(axis=(-2, -1)) & (np.abs(models.T).max(axis=(-2, -1)) < FARTHEST)
         )
         own += [models.one(int(k)) for k in sound]
-    vectors = [vector_of(program, model) for model in own]
+    if ground.wide.graph.hidden:
+        own = [on_scale(one, ground.wide.graph, ground.loose) for one in own]
+    vectors = [vector_of(program, one) for one in own]
     broken = [program.broken(v) for v in vectors]
     return [vectors[int(k)] for k in np.argsort(broken)[:BEST]]
 

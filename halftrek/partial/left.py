@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from halftrek.layer import Layer
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.partial.bounding import bounds_of
 from halftrek.partial.fibre import Fibre, fibre_of
+from halftrek.partial.hidden.counted import counted, held_beside, on_scale
 from halftrek.queries import Query, evaluate
 from halftrek.queries.observed.values import observed
-from halftrek.results.sets.bounds import Bounds
+from halftrek.results.sets.bounds import OUTER, Bounds
 
 VARIABLES = 12  # up to so many ...
 FREE = 2  # ... and so many free weights the set takes no time that one would notice
@@ -33,12 +34,31 @@ class Left:
 
 def left_of(fit: Fitted, query: Query) -> Left:
     """What can be said of a refused question with the data of a fit; parts that cannot be had are None."""
+    if fit.graph.hidden:
+        return _with_hidden(fit, query)
     try:
         fibre = fibre_of(fit.graph, fit.model.cov, fit.model.mean, fit.model.names)
     except (HalftrekError, np.linalg.LinAlgError):
         return Left()
-    bounds = _bounds(fit, query, fibre)
+    bounds = _bounds(fit, query, fibre, len(fit.graph))
     return Left(bounds, _witness(query, fibre, fit.moments.layer) or _ends(bounds))
+
+
+def _with_hidden(fit: Fitted, query: Query) -> Left:
+    """The same where hidden variables have causes, if the graph that sets are computed on is small."""
+    seen = counted(fit.graph, query, held=held_beside(fit)[1])
+    graph = fit.graph.project() if seen.why_not else seen.graph
+    p = len(graph)
+    try:
+        fibre = fibre_of(graph, fit.model.cov[:p, :p], fit.model.mean[:p], fit.model.names[:p])
+    except (HalftrekError, np.linalg.LinAlgError):
+        return Left()
+    bounds = _bounds(fit, query, fibre, p)
+    drawn = None if seen.why_not else _witness(query, fibre, None)
+    if drawn is None:
+        return Left(bounds, _ends(bounds) if bounds is not None and bounds.certificate != OUTER else None)
+    first, second = (on_scale(model, fit.graph, seen.loose) for model in drawn.models)
+    return Left(bounds, replace(drawn, models=(first, second)))
 
 
 def _ends(found: Bounds | None) -> Witness | None:
@@ -50,8 +70,8 @@ def _ends(found: Bounds | None) -> Witness | None:
     return Witness((found.model_low, found.model_high), str(found.question), (found.low, found.high))
 
 
-def _bounds(fit: Fitted, query: Query, fibre: Fibre) -> Bounds | None:
-    if len(fit.graph) > VARIABLES or fibre.dimension > FREE:
+def _bounds(fit: Fitted, query: Query, fibre: Fibre, variables: int) -> Bounds | None:
+    if variables > VARIABLES or fibre.dimension > FREE:
         return None
     try:
         return bounds_of(fit, query)

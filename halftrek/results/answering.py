@@ -126,13 +126,13 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
     Its verdict has two models with the fitted covariance, in place of two at random.
     """
     result: Several | Refusal = Refusal()
-    plain = fitted.moments.layer is None and fitted.acting is None and not fitted.graph.hidden
+    plain = fitted.moments.layer is None and fitted.acting is None
     if verdict.status == "finite" and fitted.acting is None and len(fitted.graph) <= SEARCHED:
         data = fitted.moments
         found = identification.real_values(fitted.graph, _behind(fitted, query), data.cov, data.names)
         if len(found) > 1 and all(len(values) == 1 for values in found):
             result = Several(tuple(value for (value,) in found))
-            if plain:
+            if plain and not fitted.graph.hidden:
                 verdict = _with_own(verdict, upward.left(fitted, query).witness)
     if verdict.status == "locally identified" and fitted.moments.layer is None:
         met = real_answers(fitted.graph, query, fitted.model)

@@ -65,3 +65,26 @@ def test_a_refusal_shows_what_these_data_leave(rows: Path, capsys: Capture) -> N
     assert list(faults(found, SCHEMAS["query"])) == []
     assert found["leaves"]["bounded"] == [False, False]
     assert found["witness"]["answers"][0] != found["witness"]["answers"][1]
+
+
+def test_factors_on_the_command_line(tmp_path: Path, capsys: Capture) -> None:
+    """The set of an effect of a factor, how strong an edge must be, and what a refusal leaves and goes on with."""
+    u, F, *e = np.random.default_rng(3).normal(size=(6, 300))
+    F = F + u
+    table = {"y": 0.5 * F + u + e[0], "a": F + e[1], "b": F + e[2], "c": F + e[3]}
+    path = tmp_path / "items.csv"
+    lines = (",".join(f"{x}" for x in row) for row in zip(*table.values(), strict=True))
+    path.write_text("\n".join([",".join(table), *lines]))
+    graph = "latent F; F -> {a, b, c}; F -> a [1]; F -> y; variance F"
+    limit = "abs(corr(F <-> y)) <= 0.3"
+    assert main(["bounds", graph, str(path), "F ~> y", "--assume", limit, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = ht.bounds(graph, table, "F ~> y", assume=[limit])
+    assert found["low"] == pytest.approx(expected.low, abs=1e-9)
+    assert list(faults(found, SCHEMAS["bounds"])) == []
+    assert main(["robustness", graph, str(path), "F ~> y", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0]["edge"] == "y <-> F"
+    assert main(["query", f"{graph}; F <-> y", str(path), "F ~> y"]) == 3
+    out = " ".join(capsys.readouterr().out.split())
+    assert "without further assumptions: any value" in out
+    assert "--assume 'abs(corr(F <-> y)) <= 0.3'" in out.replace("y <-> F", "F <-> y")

@@ -9,7 +9,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.bottom.arrays import Floats
-from halftrek.errors import AssumptionSyntaxError, InputError
+from halftrek.errors import AssumptionSyntaxError, GraphError, InputError
 from halftrek.partial.assumptions import (
     AbsoluteSum,
     Assumption,
@@ -30,6 +30,7 @@ from halftrek.partial.assumptions import (
     read_assumptions,
     relaxed,
 )
+from halftrek.partial.sets import identified_set
 
 GRAPH = ht.graph("z -> x -> y; w -> y; x <-> y")
 READ: list[tuple[str, Assumption]] = [
@@ -100,9 +101,16 @@ def test_a_yardstick_must_be_a_covariate() -> None:
         read_assumption("confounding(w, y) <= 2 * z", ht.graph("w -> y; z -> x"))
 
 
-def test_a_hidden_variable_is_refused() -> None:
-    with pytest.raises(AssumptionSyntaxError, match="hidden"):
-        read_assumption("U -> y <= 1", ht.graph("latent U; U -> x; U -> y; x -> y"))
+def test_a_hidden_root_becomes_a_variable_of_its_own() -> None:
+    graph = ht.graph("latent U; U -> {x, y}; x -> y")
+    found = read_assumption("U -> y <= 1", graph)
+    assert str(found) == "U -> y <= 1"
+    wide = relaxed(graph, [found])
+    assert wide.hidden == ("U",)
+    assert not wide.latents
+    assert wide.variances == {"U": 1.0}  # its variance stays what it was
+    with pytest.raises(GraphError, match="hidden variables have causes or covary \\('U'\\)"):
+        identified_set(graph, np.eye(2), None, "x ~> y", [found])
 
 
 @pytest.mark.parametrize(

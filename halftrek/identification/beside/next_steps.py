@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +14,7 @@ from halftrek import upward
 from halftrek.bottom.portable import Portable
 from halftrek.errors import QueryError
 from halftrek.graphs import Edge, quoted
+from halftrek.graphs.hidden import scaled_by
 from halftrek.identification.beside.advice import Change, Decide, causes_of, is_identified_with
 from halftrek.identification.independence.deciding import beyond_covariances
 from halftrek.models import CGLSCM, Gaussian
@@ -32,6 +33,8 @@ from halftrek.queries.types import (
 
 if TYPE_CHECKING:
     from halftrek.graphs import Graph
+    from halftrek.identification.study import Study
+    from halftrek.identification.verdict import Verdict
 
 Way = Literal["identify", "non-normal", "more time", "fit", "effects", "bounds", "sensitivity"]
 _LONG = 600  # characters of a graph that are not written out once more
@@ -134,6 +137,18 @@ def steps_without_change(graph: Graph, query: Query, decide: Decide, *, seconds:
         if decide(graph, other):
             return [*steps, NextStep(f"{other} can be known in this graph as it is:", "fit", graph, other)]
     return steps
+
+
+def with_factors(study: Study, verdict: Verdict, decide: Decide, *, seconds: float) -> Verdict:
+    """With a range, where all hidden variables count as observed; none that hangs on a scale which is free."""
+    graph, query = study.graph, verdict.query
+    if verdict.status != "not identified" or study.measured.keys() != set(graph.hidden):
+        return verdict
+    steps = _sensitivities(study.with_factors, query, decide, monotonic() + seconds)
+    free = {v for v in graph.hidden if scaled_by(graph, v) is None}
+    asked = free.intersection(variables_of(query))
+    kept = tuple(replace(step, graph=graph) for step in steps if not (asked or free.intersection(step.arc or ())))
+    return replace(verdict, next_steps=kept)
 
 
 def step_without_normality(graph: Graph, query: Query) -> list[NextStep]:

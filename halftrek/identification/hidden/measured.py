@@ -18,6 +18,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
+import numpy as np
+
+from halftrek.bottom.arrays import Floats
 from halftrek.bottom.words import listed
 from halftrek.graphs import Edge, Graph
 from halftrek.graphs.hidden import scaled_by
@@ -64,6 +67,26 @@ class _Search:
         """What the error of each variable goes together with: those that it or an error like it causes."""
         opened = self.opened
         return {v: opened.descendants((v, *opened.spouses(v))) for v in opened.observed}
+
+    def plain_item(self, name: str) -> bool:
+        """True for a variable that only hidden ones cause, by known loadings, and whose error reaches none of them."""
+        causes = self.opened.parents(name)
+        alone = bool(causes) and all(u in self.graph.hidden for u in causes) and not self.opened.latent_parents(name)
+        known = all(isinstance(self._weight(u, name), float) for u in causes)
+        return alone and known and not any(u in self._reached[name] for u in self.graph.hidden)
+
+    def loading(self, name: str, item: str) -> float:
+        """A known loading, zero where there is no arrow."""
+        found = self._weight(name, item)
+        return found if isinstance(found, float) and item in self.opened.children(name) else 0.0
+
+    def reached(self, name: str) -> frozenset[str]:
+        """What the error of a variable goes together with."""
+        return self._reached[name]
+
+    def apart(self, i: str, j: str) -> bool:
+        """True if the errors of two variables have nothing in common, and neither reaches the other."""
+        return self._apart(i, j)
 
     def rule(self, name: str, known: set[str]) -> Measured | None:
         effects = [v for v in self.opened.children(name) if v in known and self._pure(name, v)]
@@ -114,6 +137,35 @@ class _Search:
         """True if every variable is out of reach of the error of some effect whose loading is known."""
         others = [v for v in self.opened.observed if v != name]
         return all(v in loaded or any(v not in self._reached[i] for i in loaded) for v in others)
+
+
+def with_known_loadings(graph: Graph) -> dict[str, Measured]:
+    """Hidden variables that count as observed because loadings of items are known numbers, as in growth curves.
+
+    Items ``t = L f + e`` with errors apart have ``Cov(t_i, v) = L_i Cov(f, v)`` for all v that e_i does not reach, and
+    ``Cov(t_i, t_j) = L_i Cov(f) L_j'``: linear in what nobody sees, so that ranks decide.
+    """
+    search = _Search(graph, graph.opened)
+    items = [v for v in graph.observed if search.plain_item(v)]
+    block = [f for f in graph.hidden if any(f in graph.parents(t) for t in items)]
+    items = [t for t in items if all(search.apart(t, u) for u in items if u != t)]
+    L = np.array([[search.loading(f, t) for f in block] for t in items]).reshape(len(items), len(block))
+    if not block or not _told(L):
+        return {}
+    others = [v for v in graph.opened.observed if v not in items]
+    for v in others:
+        free = [k for k, t in enumerate(items) if v not in search.reached(t)]
+        if np.linalg.matrix_rank(L[free]) < len(block):
+            return {}
+    return {f: Measured(f, tuple(items), "", frozenset(items)) for f in block}
+
+
+def _told(L: Floats) -> bool:
+    """Do covariances of pairs of items tell all covariances of the hidden variables?"""
+    i, j = np.triu_indices(L.shape[1])
+    twice = np.where(i == j, 0.5, 1.0)
+    lines = [twice * (a[i] * b[j] + a[j] * b[i]) for a, b in combinations(L, 2)]
+    return bool(lines) and int(np.linalg.matrix_rank(np.array(lines))) == len(i)
 
 
 def structural(graph: Graph, found: dict[str, Measured]) -> Graph:

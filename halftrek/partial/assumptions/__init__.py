@@ -13,7 +13,7 @@ from halftrek.partial.assumptions.quantities import (
     Weight,
 )
 from halftrek.partial.assumptions.reading import read_assumption, read_assumptions
-from halftrek.partial.assumptions.relaxing import relaxed
+from halftrek.partial.assumptions.relaxing import relaxed, with_roots
 
 __all__ = [
     "AbsoluteSum",
@@ -37,4 +37,5 @@ __all__ = [
     "read_assumption",
     "read_assumptions",
     "relaxed",
+    "with_roots",
 ]

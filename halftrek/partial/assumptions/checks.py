@@ -18,26 +18,24 @@ from halftrek.partial.assumptions.quantities import (
     reach_of,
     same_number,
 )
+from halftrek.partial.assumptions.relaxing import with_roots
 
 
 def unknown_name(name: str, graph: Graph) -> str | None:
     """Why a name cannot stand in an assumption about this graph; None if it can."""
-    if name in graph.latents:
-        return (
-            f"{name!r} is hidden; an assumption is about observed variables, for instance reliability(...) or corr(...)"
-        )
-    if name not in graph.observed:
-        return f"the graph has no variable {name!r}.{did_you_mean(name, graph.observed)}"
+    known = (*graph.nodes, *graph.latents)
+    if name not in known:
+        return f"the graph has no variable {name!r}.{did_you_mean(name, known)}"
     return None
 
 
 def refuse_misfit(assumption: Assumption, graph: Graph) -> None:
-    """Raise InputError for a variable that the graph lacks or hides, or one that cannot serve as a yardstick."""
+    """Raise InputError for a variable that the graph lacks, or one that cannot serve as a yardstick."""
     for name in names_of(assumption):
         if why := unknown_name(name, graph):
             raise InputError(f"{assumption}: {why}")
     if isinstance(assumption, Confounded) and assumption.like is not None:
-        known = covariates(graph, assumption.pair.first, assumption.pair.second)
+        known = covariates(with_roots(graph, (assumption,)), assumption.pair.first, assumption.pair.second)
         if assumption.like not in known:
             raise InputError(
                 f"{assumption}: {assumption.like!r} is no cause of {assumption.pair.first} or {assumption.pair.second} "

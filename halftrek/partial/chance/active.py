@@ -45,7 +45,7 @@ def binding_at(coordinates: Coordinates, point: Point, side: int) -> Binding:
 
 def touched_by_loss(coordinates: Coordinates, point: Point) -> tuple[Flags, Floats]:
     """Which limits keep the loss from being less, and the direction of the data that would."""
-    weights = ~_data_part(coordinates)
+    weights = ~coordinates.data_part
     pulls, *_ = _multipliers(coordinates, replace(point, loss_slope=np.zeros_like(weights)), -point.loss_slope, True)
     return pulls, np.where(weights, 0.0, point.loss_slope)
 
@@ -59,7 +59,7 @@ def restrictions_at(coordinates: Coordinates, point: Point, binding: Flags) -> i
 
 def _fewer(coordinates: Coordinates, equations: Floats, held: Floats) -> int:
     """By how many dimensions the data of models that keep some equations shrink where more is held."""
-    data = _data_part(coordinates)
+    data = coordinates.data_part
     loose = _null(equations, coordinates.size)
     tight = _null(np.concatenate([equations, held]), coordinates.size)
     return _rank(loose[data]) - _rank(tight[data])
@@ -74,7 +74,7 @@ def _multipliers(coordinates: Coordinates, point: Point, slope: Floats, sloped: 
     from scipy.optimize import nnls
 
     touched = np.flatnonzero(point.limits <= TOUCHED)
-    weights = ~_data_part(coordinates)
+    weights = ~coordinates.data_part
     matched = np.ones_like(weights) if sloped else weights
     equations = point.equation_slopes
     limits = -point.limit_slopes[touched]  # limits pull back: mu >= 0
@@ -91,13 +91,6 @@ def _multipliers(coordinates: Coordinates, point: Point, slope: Floats, sloped: 
     nothing = (slope - found @ columns)[matched]
     share = float(np.linalg.norm(nothing)) / max(float(np.linalg.norm(slope)), 1e-300)
     return pulls, np.where(weights, 0.0, left), share
-
-
-def _data_part(coordinates: Coordinates) -> Flags:
-    """The places of the vector that the data see: covariance and means."""
-    found = np.zeros(coordinates.size, dtype=bool)
-    found[coordinates.parts[1]] = found[coordinates.parts[2]] = True
-    return found
 
 
 def _null(rows: Floats, size: int) -> Floats:

@@ -4,6 +4,9 @@ The covariance is ``R M M' R'`` with R the root of the fitted one and M lower tr
 vector is a covariance, and where it is the fitted one the deviance is the squared length of that part of the vector.
 Errors follow, ``Omega = A' Sigma A`` with ``A = I - T``; what the graph says of them is an equation that a program
 keeps (``equations``). On the fibre only weights move, so large effects do no harm to any digit of the likelihood.
+
+Hidden variables that have causes stand behind the observed ones. M is lower triangular, so what data see is its upper
+left part; the lines of hidden variables are free like weights, and the likelihood does not see them.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from halftrek.bottom.arrays import Floats, Ints
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.estimation.space import Space
 from halftrek.graphs import Graph
 from halftrek.models import total_effects
@@ -85,6 +88,20 @@ class Coordinates:
     mean: Floats
     root: Floats
     with_means: bool
+
+    @property
+    def seen(self) -> int:
+        """How many of the variables, the first ones, data are about."""
+        return len(self.root) - len(self.graph.hidden)
+
+    @cached_property
+    def data_part(self) -> Flags:
+        """The places of the vector that the data see: covariance and means."""
+        found = np.zeros(self.size, dtype=bool)
+        found[self.parts[1]] = self._lower[0] < self.seen
+        means = self.parts[2]
+        found[means] = np.arange(means.stop - means.start) < self.seen
+        return found
 
     @cached_property
     def spread(self) -> Floats:
@@ -209,13 +226,14 @@ class Coordinates:
 
     def seen_slopes(self, direction: Floats) -> tuple[Floats, Floats]:
         """A derivative along the vector, at the fit, in the means, and in the covariance: ``dq = tr(G dSigma)``."""
-        p = len(self.root)
-        inside = np.zeros((p, p))
+        p, whole = self.seen, len(self.root)
+        inside, root = np.zeros((whole, whole)), self.root[:p, :p]
         inside[self._lower] = direction[self.parts[1]] / self._root_units / 2.0
+        inside = inside[:p, :p]
         inside = np.where(np.eye(p, dtype=bool), inside, inside + inside.T)
-        half = np.linalg.solve(self.root.T, inside)
-        cov = np.linalg.solve(self.root.T, half.T).T
+        half = np.linalg.solve(root.T, inside)
+        cov = np.linalg.solve(root.T, half.T).T
         mean = np.zeros(p)
         if self.with_means:
-            mean = np.linalg.solve(self.root.T, direction[self.parts[2]]) * np.sqrt(self.n)
+            mean = np.linalg.solve(root.T, direction[self.parts[2]][:p]) * np.sqrt(self.n)
         return mean, (cov + cov.T) / 2.0

@@ -22,9 +22,16 @@ class Deviance:
     @staticmethod
     def of(fit: Fitted) -> Deviance:
         """From a fit, at whose mean and covariance nothing is lost."""
-        return Deviance(fit, kind_of_data(fit).slope(fit, np.array(fit.model.mean), np.array(fit.model.cov)).value)
+        p, model = len(fit.graph.observed), fit.model
+        return Deviance(fit, kind_of_data(fit).slope(fit, np.array(model.mean[:p]), np.array(model.cov[:p, :p])).value)
 
     def at(self, mean: Floats, cov: Floats) -> tuple[float, Floats, Floats]:
-        """The loss, and its derivatives in the mean and in the covariance."""
-        found: Slope = kind_of_data(self.fit).slope(self.fit, mean, cov)
-        return 2.0 * (self.best - found.value), -2.0 * found.mean, -2.0 * found.cov
+        """The loss, and its derivatives in the mean and in the covariance.
+
+        Hidden variables that have causes stand behind the observed ones, and nothing is lost by theirs.
+        """
+        p = len(self.fit.graph.observed)
+        found: Slope = kind_of_data(self.fit).slope(self.fit, mean[:p], cov[:p, :p])
+        by_mean, by_cov = np.zeros_like(mean), np.zeros_like(cov)
+        by_mean[:p], by_cov[:p, :p] = found.mean, found.cov
+        return 2.0 * (self.best - found.value), -2.0 * by_mean, -2.0 * by_cov

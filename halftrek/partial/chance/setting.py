@@ -7,10 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from halftrek.bottom.arrays import Floats
+from halftrek.data import Moments
 from halftrek.errors import GraphError
 from halftrek.estimation import Fitted
+from halftrek.estimation.given.data_kind import data_of
 from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Edge, Graph
+from halftrek.graphs.hidden import settled
 from halftrek.inference.information.base import kind_of_data
 from halftrek.models import CGLSCM
 from halftrek.partial.assumptions import Conditions
@@ -42,9 +45,16 @@ def vector_of(program: Program, model: CGLSCM) -> Floats:
 
 def _means_matter(fit: Fitted, query: Query) -> bool:
     """True if means are parameters of the search: the answer moves with them, or the likelihood of the rest does."""
-    if fit.options.intercepts or not kind_of_data(fit).by_district:
+    if not (_levels_apart(fit) if fit.graph.hidden else kind_of_data(fit).by_district and not fit.options.intercepts):
         return True
     return any(part.mean.any() for part in gradients_of(query, fit.model).values)
+
+
+def _levels_apart(fit: Fitted) -> bool:
+    """True if means say nothing of the rest where hidden variables have causes: rows are complete, intercepts free."""
+    graph = fit.graph
+    held = (*settled(graph)[1], *(v for v, _ in fit.options.intercepts))
+    return isinstance(data_of(fit), Moments) and not any(v in graph.intercepts or v not in graph.hidden for v in held)
 
 
 def _explicit_space(fit: Fitted) -> Space:

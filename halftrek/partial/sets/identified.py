@@ -13,6 +13,7 @@ from halftrek.bottom.arrays import Floats
 from halftrek.bottom.progress import Advance, silent
 from halftrek.errors import HalftrekError, QueryError
 from halftrek.graphs import Graph
+from halftrek.graphs.hidden import refuse_hidden
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.partial.assumptions import Assumption, State, Weight, Within, conditions_of, read_assumptions, relaxed
 from halftrek.partial.assumptions.kinds import AbsoluteSum, Norm
@@ -60,6 +61,7 @@ def identified_set(
     assumed = read_assumptions(assumptions, graph)
     query = parse_question(question) if isinstance(question, str) else question
     wide = plain_latents(held_weights(relaxed(graph, assumed), assumed), assumed)
+    refuse_hidden(wide, "a set of values at a covariance of the observed variables alone")
     check_query(query, wide)
     _refuse_several(query)
     order = tuple(graph.observed if names is None else names)

@@ -11,10 +11,12 @@ from halftrek.bottom.progress import watched
 from halftrek.errors import GraphError, InputError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge, Graph
-from halftrek.graphs.hidden import refuse_hidden, scaled_by
+from halftrek.graphs.hidden import scaled_by
+from halftrek.partial.hidden.marked import by_error, marked
 from halftrek.partial.varied.contours import Contours, contours_of
 from halftrek.partial.varied.curve import Sensitivity, curve_of
 from halftrek.partial.varied.engine.edges import EdgeLike, read_edges
+from halftrek.partial.varied.engine.family import Family
 from halftrek.queries import Query
 from halftrek.results.given.inputs import read_graph, read_question
 from halftrek.results.workflow import fit
@@ -41,12 +43,23 @@ def varied(
     for e in edges:
         if e.first in fitted.graph.hidden and e.kind == "->" and scaled_by(fitted.graph, e.first) == e.second:
             raise InputError(f"{e} sets the scale of hidden {e.first!r}, and other values of it say nothing new")
+    unscaled = {v for e in edges for v in (e.first, e.second)}.intersection(by_error(fitted.graph))
+    fitted = fitted if unscaled else marked(fitted, query)
+    if unscaled and not Family(fitted, query, edges).answered:
+        raise InputError(
+            f"sensitivity: hidden {min(unscaled)!r} is on the scale of its error, whose sign is free, so that values "
+            f"of {edges[0]} say nothing of it; fix a loading, {min(unscaled)} -> {_item(fitted, min(unscaled))} [1]"
+        )
     if len(edges) == 1:
         return curve_of(fitted, query, edges[0], values=_numbers(values), level=level, target=target)
-    refuse_hidden(fitted.graph, "sensitivity() over two edges")
     return contours_of(
         fitted, query, (edges[0], edges[1]), values=_lists(values), level=level, target=target, intervals=intervals
     )
+
+
+def _item(fitted: Fitted, hidden: str) -> str:
+    """An effect that may give a hidden variable its scale."""
+    return next((v for v in fitted.graph.children(hidden) if v in fitted.graph.observed), "item")
 
 
 def _numbers(values: Values | None) -> list[float] | None:

@@ -15,7 +15,7 @@ from halftrek.estimation import Fitted
 from halftrek.graphs import Edge
 from halftrek.inference import How
 from halftrek.notes import Note, note
-from halftrek.partial.varied.curve import REACH, WEIGHT, checked_values, default_values, intervals_of
+from halftrek.partial.varied.curve import REACH, WEIGHT, checked_values, default_values, followed, intervals_of
 from halftrek.partial.varied.engine.family import Family
 from halftrek.partial.varied.engine.points import Points
 from halftrek.partial.varied.marks import Mark, marks_of
@@ -80,7 +80,7 @@ def contours_of(
     if intervals:
         ends, told = intervals_of(family, points, estimates, How(interval=None, level=level))
     both = f"{edges[0]} and {edges[1]}"
-    said = [note("covariance stays" if family.direct else "each value refitted", edges=both)]
+    said = [followed(family)]
     lost = int(np.isnan(estimates).sum())
     if lost:
         said.append(note("values without a model", count=lost, total=len(estimates), edges=both))

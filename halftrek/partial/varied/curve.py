@@ -189,10 +189,16 @@ def _nearest(family: Family, values: Floats, estimates: Floats, target: float) -
     return float(found[np.argmin(np.abs(found))]) if len(found) else None
 
 
+def followed(family: Family) -> Note:
+    """Whether the fitted covariance stays, or each value is fitted again."""
+    refitted = "fitted at each value" if family.fitted.graph.hidden else "each value refitted"
+    edges = " and ".join(map(str, family.edges))
+    return note("covariance stays" if family.direct else refitted, edges=edges)
+
+
 def _notes(family: Family, estimates: Floats, gaps: Sequence[float], several: bool) -> list[Note]:
     edge = str(family.edges[0])
-    refitted = "fitted at each value" if family.fitted.graph.hidden else "each value refitted"
-    found = [note("covariance stays" if family.direct else refitted, edges=edge)]
+    found = [followed(family)]
     if family.without_share.any():
         found.append(note("no correlation", edges=edge, at=""))
     if several:

@@ -18,8 +18,7 @@ from halftrek.bottom.arrays import Flags, Floats
 from halftrek.bottom.choices import Multiplicity
 from halftrek.errors import NotIdentifiedError
 from halftrek.estimation import Fitted
-from halftrek.graphs import Edge
-from halftrek.graphs.hidden import refuse_hidden
+from halftrek.graphs import Edge, Graph
 from halftrek.inference.checks.contradictions import Restrictions, in_words
 from halftrek.inference.checks.edges.modification import absent_edges
 from halftrek.inference.checks.edges.relaxation import relaxation, relaxations
@@ -29,8 +28,10 @@ from halftrek.inference.checks.unit_tests import Centred, unit_tests
 from halftrek.inference.information.robust import counts_units
 from halftrek.inference.information.tangent import error_variances
 from halftrek.notes import Note, note
-from halftrek.partial.varied.engine.crossings import crossings
-from halftrek.partial.varied.engine.family import Family, one_number
+from halftrek.partial.hidden.counted import held_beside
+from halftrek.partial.hidden.marked import by_error, marked
+from halftrek.partial.varied.engine.crossings import crossings, reach_of
+from halftrek.partial.varied.engine.family import Family, drawn_value, one_number
 from halftrek.partial.varied.engine.sweep import FEW, elsewhere, sweep
 from halftrek.partial.varied.listed import Listed
 from halftrek.partial.varied.omitted import robustness_value
@@ -41,6 +42,8 @@ from halftrek.upward import Faces
 
 Standing = Literal["carries the answer", "tested by the data", "harmless", "closes a cycle"]
 HANGS = 1e-5  # share by which a slope may differ between points that fit as well
+FITTED = (-0.5, -0.2, 0.2, 0.5)  # correlations, or weights in standard deviations, that are fitted to see a move
+MOVED = 1e-5  # share of an answer by which fits that are alike differ
 FLAT = 1e-9  # share of an answer: slopes below are none, if the answer does not move farther out either
 _ORDER: tuple[Standing, ...] = ("carries the answer", "tested by the data", "harmless", "closes a cycle")
 
@@ -113,11 +116,11 @@ def ranking_of(
     fitted: Fitted, question: str | Query, *, target: float = 0.0, multiplicity: Multiplicity = "holm"
 ) -> Ranking:
     """Every edge that the graph does not have: tested by the data, carrying the answer, or harmless."""
-    refuse_hidden(fitted.graph, "assumptions()")
     query, verdict = asked_of(fitted.graph, question)
     if not verdict.identified:
         raise NotIdentifiedError(verdict.explain(), verdict)
-    estimate = one_number(fitted, query)
+    estimate, drawn = one_number(fitted, query), fitted.graph
+    fitted = marked(fitted, query)
     gradient = linearize(query, fitted.model).values[:1]
     words, rows = in_words(fitted.graph), []
     other = elsewhere(fitted)
@@ -127,6 +130,8 @@ def ranking_of(
             freed = replace(freed, slopes=_known_slopes(other, query, freed))
         rows += _tested(fitted, freed.take(np.isfinite(freed.score)), words)
         rows += _untested(fitted, query, freed.take(~np.isfinite(freed.score)), words, target, known)
+    if fitted.graph != drawn:
+        rows = [_as_drawn(fitted, query, row, drawn) for row in rows]
     p = np.array([np.nan if row.p is None else row.p for row in rows])
     final = adjusted(p, multiplicity)
     rows = [row if row.p is None else replace(row, p_adjusted=float(q)) for row, q in zip(rows, final, strict=True)]
@@ -186,8 +191,11 @@ def _untested(
     slopes = freed.slopes[0] * _per_tenth(fitted, edges)
     level = np.abs(slopes) <= FLAT * (abs(one_number(fitted, query)) + np.nanmax(np.abs(slopes), initial=0.0))
     moving = ~level
-    moving[level] = sweep(fitted, query, edges.take(np.flatnonzero(level)), target, FEW).moves
     names = edges.named(fitted.model.names)
+    swept = sweep(fitted, query, edges.take(np.flatnonzero(level)), target, FEW)
+    moving[level] = swept.moves
+    for k in np.flatnonzero(level)[swept.lost.astype(bool)] if fitted.graph.hidden else ():
+        moving[k] = moving[k] or _moves_when_fitted(fitted, query, names[k])
     rows = [AbsentEdge(str(names[k]), "harmless", words.of(names[k]), 0.0) for k in np.flatnonzero(~moving)]
     places = np.flatnonzero(moving)
     found = sweep(fitted, query, edges.take(places), target)
@@ -206,16 +214,37 @@ def _untested(
 
 
 def _searched(fitted: Fitted, query: Query, edge: Edge, target: float) -> tuple[float, float]:
-    """The nearest crossing of an edge whose walk ended at a pole."""
-    found = crossings(Family(fitted, query, (edge,)), target)
-    return (found[0].value, found[0].share) if found else (float("nan"), float("nan"))
+    """The nearest crossing of an edge whose walk ended at a pole, or that is not walked along at all."""
+    family, nothing = Family(fitted, query, (edge,)), (float("nan"), float("nan"))
+    if fitted.graph.hidden and not family.direct and not family.answered:
+        return nothing
+    found = crossings(family, target)
+    return (found[0].value, found[0].share) if found else nothing
+
+
+def _moves_when_fitted(fitted: Fitted, query: Query, edge: Edge) -> bool:
+    """Whether an answer that does not move at first moves farther out, where each value has to be fitted."""
+    family = Family(fitted, query, (edge,))
+    if not family.answered:
+        return True
+    reach = reach_of(family)
+    here, there = one_number(fitted, query), family.at(np.array([[k * reach] for k in FITTED])).answers(query)
+    return bool((np.abs(there - here) > MOVED * (abs(here) + np.nanmax(np.abs(there), initial=0.0))).any())
+
+
+def _as_drawn(fitted: Fitted, query: Query, row: AbsentEdge, drawn: Graph) -> AbsentEdge:
+    """A row with the value of its edge on the scales of the graph as it was drawn."""
+    edge = Edge.read(row.edge)
+    if row.value is None or not {edge.first, edge.second}.intersection(by_error(drawn)):
+        return row
+    return replace(row, value=drawn_value(Family(fitted, query, (edge,)), row.value, drawn))
 
 
 def _cyclic(fitted: Fitted) -> list[Edge]:
     """Arrows against the graph's own."""
     graph = fitted.graph
-    above = {v: graph.ancestors(v) for v in graph.observed}
-    return [Edge(u, "->", v) for v in graph.observed for u in graph.observed if u != v and v in above[u]]
+    above = {v: graph.ancestors(v) for v in graph.nodes}
+    return [Edge(u, "->", v) for v in graph.nodes for u in graph.nodes if u != v and v in above[u]]
 
 
 def _cycle(edge: Edge) -> str:
@@ -224,6 +253,12 @@ def _cycle(edge: Edge) -> str:
 
 def _notes(fitted: Fitted, rows: Sequence[AbsentEdge]) -> tuple[Note, ...]:
     found = []
-    if fitted.options.intercepts and any(row.standing == "carries the answer" for row in rows):
+    carrying = [row for row in rows if row.standing == "carries the answer"]
+    if carrying and (held_beside(fitted)[1] or (fitted.graph.hidden and fitted.graph.intercepts)):
         found.append(note("held intercepts"))
+    unknown = (
+        [row.edge for row in carrying if row.value is None and not np.isnan(row.slope)] if fitted.graph.hidden else []
+    )
+    if unknown:
+        found.append(note("strength not known", edges=", ".join(unknown)))
     return tuple(found)

@@ -10,14 +10,14 @@ import numpy as np
 from halftrek.bottom.progress import late_bar
 from halftrek.errors import InputError, NotIdentifiedError
 from halftrek.estimation import Fitted
-from halftrek.graphs import Edge
-from halftrek.graphs.hidden import refuse_hidden
+from halftrek.graphs import Edge, Graph
 from halftrek.inference import How
 from halftrek.notes import Note, note
+from halftrek.partial.hidden.marked import by_error, marked
 from halftrek.partial.varied.common import common_limit
 from halftrek.partial.varied.engine.crossings import Crossing, crossings
 from halftrek.partial.varied.engine.edges import EdgeLike, has_edge, read_edge
-from halftrek.partial.varied.engine.family import Family
+from halftrek.partial.varied.engine.family import Family, drawn_value
 from halftrek.partial.varied.engine.minimax import STEPS
 from halftrek.partial.varied.engine.significance import where_lost
 from halftrek.partial.varied.listed import Listed
@@ -93,14 +93,14 @@ def robustness_of(
     level: float = 0.95,
 ) -> Robustness:
     """For one edge, or for every absent edge that carries the answer and all absent edges together."""
-    refuse_hidden(fitted.graph, "robustness()")
     if not np.isfinite(target):
         raise InputError(f"target is the answer to look for, a finite number, not {target!r}")
     said = answer(fitted, question, level=level)
     query = said.query
     edges = [read_edge(fitted.graph, edge)] if edge is not None else _carrying(fitted, query, target)
-    plan = _Plan(fitted, query, said, target, level, regression_behind(fitted, query))
-    rows, steps = [], len(edges) + (0 if edge is not None else 2 * STEPS)
+    together = edge is None and not fitted.graph.hidden
+    plan = _Plan(marked(fitted, query), query, said, target, level, _regression(fitted, query), fitted.graph)
+    rows, steps = [], len(edges) + (2 * STEPS if together else 0)
     limits: dict[str, float | None] = {}
     undetermined: list[Edge] = []
     with late_bar("robustness") as advance:
@@ -112,7 +112,7 @@ def robustness_of(
                     raise
                 undetermined.append(one)
             advance(done + 1, steps)
-        if edge is None:
+        if together:
             arcs = common_limit(fitted, query, target, arrows=False, advance=lambda k: advance(len(edges) + k, steps))
             both = common_limit(
                 fitted, query, target, arrows=True, advance=lambda k: advance(len(edges) + STEPS + k, steps)
@@ -128,14 +128,25 @@ def robustness_of(
         at = ", ".join(f"{row.value:.3g} of {row.edge}" for row in bare)
         goes = f"; the answer is {target:g} at a covariance of {at}"
         notes.append(note("no correlation", edges=", ".join(row.edge for row in bare), at=goes))
+    scaleless = [e for e in undetermined if {e.first, e.second}.intersection(by_error(fitted.graph))]
+    if scaleless:
+        notes.append(note("strength not known", edges=", ".join(map(str, scaleless))))
+    undetermined = [e for e in undetermined if e not in scaleless]
     if undetermined:
         one = undetermined[0]
         assume = f"abs(corr({one})) <= 0.3" if one.kind == "<->" else f"abs({one}) <= 0.3"
         notes.append(note("undetermined beside an edge", edges=", ".join(map(str, undetermined)), assume=assume))
     if edge is None:
         notes.append(note("edges left out of robustness", edges=len(edges)))
+    if edge is None and not together:
+        notes.append(note("no common limit", hidden=", ".join(fitted.graph.hidden[:4])))
     return Robustness(str(query), plan.estimate, (low, high), level, target, tuple(rows), notes=tuple(notes),
                       library=fitted.frame, **limits)  # fmt: skip
+
+
+def _regression(fitted: Fitted, query: Query) -> Regression | None:
+    """The regression behind an answer; of variables that nobody saw there is none."""
+    return None if fitted.graph.hidden else regression_behind(fitted, query)
 
 
 def _carrying(fitted: Fitted, query: Query, target: float) -> list[Edge]:
@@ -152,6 +163,7 @@ class _Plan:
     target: float
     level: float
     regression: Regression | None
+    drawn: Graph
 
     @property
     def estimate(self) -> float:
@@ -178,7 +190,15 @@ class _Plan:
             row = replace(row, smallest=smallest, value=nearest.value, rv=rv)
             if not family.direct:
                 row = replace(row, deviance=family.deviance(nearest.value))
-        return self._lost(row, family, nearest)
+        return self._as_drawn(self._lost(row, family, nearest), family)
+
+    def _as_drawn(self, row: EdgeRobustness, family: Family) -> EdgeRobustness:
+        """The row with its values on the scales of the graph as it was drawn."""
+        edge = family.edges[0]
+        if self.fitted.graph == self.drawn or not {edge.first, edge.second}.intersection(by_error(self.drawn)):
+            return row
+        value, lost = (None if x is None else drawn_value(family, x, self.drawn) for x in (row.value, row.lost_value))
+        return replace(row, value=value, lost_value=lost)
 
     def _lost(self, row: EdgeRobustness, family: Family, nearest: Crossing | None) -> EdgeRobustness:
         low, high = self.interval

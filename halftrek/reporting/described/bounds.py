@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from halftrek.reporting.document import Described, Facts, Span, Words
-from halftrek.results.sets.bounds import INDEPENDENT, Bounds, set_in_words
+from halftrek.results.sets.bounds import INDEPENDENT, OUTER, Bounds, set_in_words
 
 HOW_KNOWN = {
     "closed form": "by a formula, exactly",
     "proved to 1e-7": "proved to seven digits: nothing lies outside, and models attain the ends",
     "searched": "searched for from many points, not proved",
+    OUTER: "nothing lies outside; whether models attain the ends is not known",
 }
 
 

@@ -87,7 +87,7 @@ def robustness_document(found: Robustness) -> Described:
         parts.append(
             Remark("of <->: correlation of the two errors; of ->: weight in standard deviations; no number: none does")
         )
-    else:
+    elif not any(n.code in ("strength not known", "undetermined beside an edge") for n in found.notes):
         parts.append(Remark("no absent edge that data leave free moves the answer"))
     return [*parts, *_remarks(found.notes)]
 

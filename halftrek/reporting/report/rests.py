@@ -27,9 +27,7 @@ def rests_on(fit: Fit, query: Query) -> Document:
     if fit.moments.layer is not None:  # not known yet of variables behind columns
         return []
     title = Heading("What the answer rests on")
-    if fit.graph.hidden:  # see fit.tests(question)
-        return []
-    if len(fit.graph) > RANKED:
+    if len(fit.graph.nodes) > RANKED:
         return [
             title,
             Remark(f"Graphs of more than {RANKED} variables: ask fit.assumptions(question), which takes longer."),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Ends = tuple[float, float]
 INDEPENDENT = "independent errors"  # the kind of an interval from them
+OUTER = "outer"  # the certificate of a set that holds the true one and may be wider
 CONTRADICTED = 0.05  # p-value below which the data contradict assumptions
 
 

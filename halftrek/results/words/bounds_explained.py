@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halftrek.results.sets.bounds import INDEPENDENT, set_in_words
+from halftrek.results.sets.bounds import INDEPENDENT, OUTER, set_in_words
 from halftrek.results.words.wording import in_words
 
 if TYPE_CHECKING:
@@ -30,12 +30,14 @@ def _set(found: Bounds) -> list[str]:
         said = "no model with the covariance that was estimated obeys these assumptions"
         said = said if found.refuted is None else str(found.refuted)
         return [f"{said[0].upper()}{said[1:]}."]
+    if found.words == "any value" and found.certificate == OUTER:
+        return ["The graph without these hidden variables leaves any value: nothing that was used bounds the answer."]
     if found.words == "any value":
         return ["Models that fit these data equally well give any value: the assumptions do not bound the answer."]
     if found.low == found.high:
         return [f"All models that fit these data equally well agree: the answer is {found.words}."]
     held = "the graph leaves" if not found.assumed else "the graph and the assumptions leave"
-    how = ", as far as the search saw" if found.certificate == "searched" else ", no more and no fewer"
+    how = {"searched": ", as far as the search saw", OUTER: " at most"}.get(found.certificate, ", no more and no fewer")
     return [f"At the estimates {held} these values{how}: {found.words}."]
 
 

@@ -16,6 +16,8 @@ from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Edge, Graph
 from halftrek.identification import Verdict
 from halftrek.inference import How
+from halftrek.partial.hidden.counted import as_observed, counted, held_beside
+from halftrek.partial.hidden.marked import unmarked
 from halftrek.partial.varied.engine.edges import held, plain, relaxed
 from halftrek.partial.varied.engine.equations import Equations, Scale, make_equations, start_of
 from halftrek.partial.varied.engine.points import Points, points_of, stacked
@@ -72,11 +74,15 @@ class Family:
     def direct(self) -> bool:
         """True if data leave the edges free: their values can be changed and the fitted covariance stays.
 
-        Models of one covariance are not followed where hidden variables have causes: there each value is fitted.
+        Hidden variables with causes have to count as observed then, or each value is fitted. A scale that the edges
+        would move is no scale at which the covariance stays.
         """
-        if self.fitted.graph.hidden:
-            return False
-        return not self.fitted.options.intercepts and free_given_covariance(self.equations, self.start)
+        held = held_beside(self.fitted)[1]
+        if self.graph.hidden:
+            seen = counted(self.graph, held=held)
+            if seen.why_not or seen.loose:
+                return False
+        return not held and free_given_covariance(self.equations, self.start)
 
     @cached_property
     def without_share(self) -> Flags:
@@ -84,7 +90,7 @@ class Family:
 
         Those are arcs one end of which has an error variance that other models of the same covariance have not.
         """
-        if self.fitted.graph.hidden:
+        if self.fitted.graph.hidden and not self.direct:
             return np.zeros(len(self.edges), dtype=bool)
         here, value = self.start[None], self.equations.at(self.start[None])[2]
         there = next(others(self.equations, self.start, value), None)
@@ -116,6 +122,14 @@ class Family:
             raise NotIdentifiedError(found.explain(), found)
         return found
 
+    @property
+    def answered(self) -> bool:
+        """True if the question has an answer once the edges are held."""
+        try:
+            return bool(self.verdict)
+        except NotIdentifiedError:
+            return False
+
     @cached_property
     def _weak(self) -> Verdict | None:
         """How the graph as it is answers, if by instruments that are not strong: holding edges makes none stronger."""
@@ -127,7 +141,11 @@ class Family:
         return verdict if weakest is not None and weakest.F < SURE else None
 
     def _verdict_at(self, values: Floats) -> Verdict:
-        return identification.identify(self._held(values), self.query, witness=False)
+        graph = self._held(values)
+        if not (graph.hidden and self.direct):
+            return identification.identify(graph, self.query, witness=False)
+        found = identification.identify(as_observed(graph), self.query, witness=False)  # signs are those of the fit
+        return replace(found, graph=graph, scope="linear", recipe=None)
 
     def _held(self, values: Floats) -> Graph:
         return held(plain(self.fitted.graph), self.edges, values.tolist())
@@ -222,6 +240,13 @@ class Family:
             there = replace(self.fitted, graph=graph, model=points.model(at, graph))
         verdict = self._weak or (self.verdict if self.verdict.recipe is None else self._verdict_at(values))
         return judge_line(there, self.query, evaluate(self.query, there.model), verdict, how)
+
+
+def drawn_value(family: Family, value: float, drawn: Graph) -> float:
+    """The value of one edge on the scales of a graph, from that on the scales of items."""
+    points = family.at(np.array([[value]]))
+    noise = np.diagonal(points.W, axis1=1, axis2=2)
+    return float(unmarked(family.edges[0], np.array([value]), noise, points.names, drawn)[0])
 
 
 def one_number(fitted: Fitted, query: Query) -> float:
