@@ -94,7 +94,7 @@ def influence_and_flat(places: Places, theta: Floats, values: Floats, weights: F
         if len(at) and steep[0] < SADDLE * steep[-1]:
             found[:, at] = np.nan
             continue
-        each = each + _by_ranks(places, district, theta, rows, values, weights)
+        each = each + by_ranks(places, district, theta, rows, values, weights)
         level = steep < SINGULAR * steep[-1:]
         if level.any():
             lines = np.zeros((int(level.sum()), places.size))
@@ -107,7 +107,7 @@ def influence_and_flat(places: Places, theta: Floats, values: Floats, weights: F
     return found, np.concatenate(flat)
 
 
-def _by_ranks(
+def by_ranks(
     places: Places, district: District, theta: Floats, rows: Floats, values: Floats, weights: Floats
 ) -> Floats:
     """What each row adds to the sum of all scores because it has a share in the ranks of others."""

@@ -62,6 +62,13 @@ def measures_of(fitted: Fitted, robust: bool | RobustTest | None = None) -> dict
 
     Left out, test and indices are those that suit the rows: they count clusters and sampling weights, if there are any.
     """
+    if fitted.acting is not None:
+        if robust not in (None, True, False):
+            raise InputError(f"robust={robust!r} is not known where a category acts; say robust=True, or leave it out")
+        from halftrek.inference.checks.acting.overall import acting_measures  # here, for few need it
+
+        found, words, added = acting_measures(fitted, robust)
+        return found.to_dict() | {"test": words, "added": added}
     if fitted.method == "dwls":
         return dwls_measures(fitted).to_dict() | {"test": WEIGHTED}
     if robust is None:
@@ -79,6 +86,10 @@ def restrictions_of(
     fitted: Fitted, question: str | Query, *, multiplicity: Multiplicity = "holm", robust: bool | None = None
 ) -> list[Contradiction]:
     """What an identified answer rests on, tested; those restrictions first whose relaxing would move it most."""
+    if fitted.acting is not None:
+        raise InputError(
+            "what an answer rests on is not known where a category acts; ask fit.tests() for all that is left out"
+        )
     query = identified(fitted.graph, question)
     if fitted.moments.layer is not None and not isinstance(query, EFFECTS):
         raise InputError(

@@ -223,7 +223,7 @@ def test_what_is_not_known_is_refused_by_name() -> None:
         fit.query("Var[ill | do(d=1)]")
     with pytest.raises(InputError, match='interval="profile" is not known where a category acts'):
         fit.query("d ~> ill", interval="profile")
-    for name in ("measures", "r2", "decompose", "tests"):
+    for name in ("residuals", "r2", "decompose", "modifications"):
         with pytest.raises(InputError, match=rf"fit\.{name}\(\) is not known where a category acts"):
             getattr(fit, name)()
     with pytest.raises(DataError, match="'y' is ranked and 'd' acts on it"):
