@@ -85,7 +85,9 @@ def rejections(n: int, samples: int, first: int, *, mixed: bool) -> list[Line]:
             name = "all edges together" if row["kind"] == "together" else row["constraint"]
             if row["p"] == row["p"]:
                 counts.setdefault(name, []).append(float(row["p"] < 0.05))
-        print(f"tests, n = {n:,}: {k + 1} of {samples}", flush=True)
+        if (k + 1) % 10 == 0:
+            shares = {name: f"{sum(found):g}/{len(found)}" for name, found in counts.items()}
+            print(f"tests, n = {n:,}: {k + 1} of {samples}, rejected: {shares}", flush=True)
     graph_name = "with a ranked column" if mixed else "two instruments"
     return [
         {"graph": graph_name, "claim": name, "samples": len(found), "rejected": float(np.mean(found))}

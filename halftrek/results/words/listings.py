@@ -45,7 +45,7 @@ from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.queries.units import unit_query
 from halftrek.results.answering import answer, answer_from_model, how_of, identified, verdict_of
 from halftrek.results.answers import Answer
-from halftrek.results.beside.behind import layer_table, on_the_scale
+from halftrek.results.beside.behind import acting_table, layer_table, on_the_scale
 from halftrek.trust import (
     judged_columns,
     judged_decomposition,
@@ -174,16 +174,12 @@ def counterfactual_of(
         if isinstance(source, Fitted):
             return answer(source, on_the_scale(source, question), **uncertainty)
         return answer_from_model(source, question)
-    if isinstance(source, Fitted) and source.acting is not None:
-        raise InputError(
-            "fit.counterfactual() of a table is not known where a category acts; give one unit at a time, "
-            "{'x': 0.2, 'y': 1}, or ask fit.query(...)"
-        )
     names = source.model.names if isinstance(source, Fitted) else source.names
     table = read_table(rows, names, also=columns_named(do), categories=known)
-    if isinstance(source, Fitted) and source.moments.layer is not None:
+    if isinstance(source, Fitted) and (source.moments.layer is not None or source.acting is not None):
         values = held_values(graph, do, table)
-        return layer_table(source, rows, table, values, outcomes, how_of(**uncertainty), unidentified)
+        made_by = layer_table if source.acting is None else acting_table
+        return made_by(source, rows, table, values, outcomes, how_of(**uncertainty), unidentified)
     held, said = tuple(held_values(graph, do, table)), ""
     if isinstance(source, Fitted):
         decide = partial(verdict_of, graph)
