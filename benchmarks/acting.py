@@ -2,8 +2,8 @@
 
 One graph with columns of all kinds, whose effects are known; a drug that is confounded with an outcome in three
 categories, and an instrument for it. How often are true graphs rejected? Writes ``docs/benchmarks/acting.{json,md}``.
-``--samples 320 --recovery 100 --sizes 400`` is the full study, ``--quick`` a few samples; a study of 0 samples is kept
-as it was.
+``--samples 320 --recovery 100 --sizes 400 --holes 200`` is the full study, ``--quick`` a few samples; a study of 0
+samples is kept as it was.
 """
 
 from __future__ import annotations
@@ -52,8 +52,13 @@ def study(n: int, samples: int, first: int) -> list[Line]:
                  for row in table.to_dict("records") if row["op"] in ("~", "~~")}  # fmt: skip
         found[k] = [[table[name]["est"], table[name]["se"]] for name in TRUTHS]
         print(f"n = {n:,}: {k + 1} of {samples}", flush=True)
+    return summed_up(found, TRUTHS)
+
+
+def summed_up(found: Floats, truths: dict[str, float]) -> list[Line]:
+    """A line for each effect, from its values and errors by sample."""
     lines: list[Line] = []
-    for j, (name, truth) in enumerate(TRUTHS.items()):
+    for j, (name, truth) in enumerate(truths.items()):
         value, error = found[:, j].T
         lines.append({
             "effect": name, "truth": truth, "bias": float(value.mean() - truth), "spread": float(value.std()),
@@ -105,6 +110,22 @@ the truth in them.
 """
 
 
+CHAIN_TRUTHS = {"z -> d": 0.8, "a -> d": 0.5, "d -> m": 1.0, "m -> y": 0.7 / np.sqrt(0.98)}
+
+
+def holed(n: int, samples: int, first: int) -> list[Line]:
+    """Coverage where a tenth of the values is missing at random, by full information."""
+    found = np.empty((samples, len(CHAIN_TRUTHS), 2))
+    for k in range(samples):
+        rng, data = np.random.default_rng(first + k), chain(n, first + k)
+        holes = {v: np.where(rng.random(n) < 0.1, np.nan, x) for v, x in data.items()}
+        table = ht.fit(CHAIN, holes, kinds=CHAIN_KINDS).params().to_dict("records")
+        lines = {f"{row['rhs']} -> {row['lhs']}": row for row in table if row["op"] == "~"}
+        found[k] = [[lines[name]["est"], lines[name]["se"]] for name in CHAIN_TRUTHS]
+        print(f"holes, n = {n:,}: {k + 1} of {samples}", flush=True)
+    return summed_up(found, CHAIN_TRUTHS)
+
+
 SIZES = """
 ## How often true graphs are rejected
 
@@ -123,9 +144,11 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=320)
     parser.add_argument("--recovery", type=int, default=100)
     parser.add_argument("--sizes", type=int, default=400)
+    parser.add_argument("--holes", type=int, default=200)
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
-    covering, recovering, testing = (4, 2, 4) if args.quick else (args.samples, args.recovery, args.sizes)
+    counts = (4, 2, 4, 2) if args.quick else (args.samples, args.recovery, args.sizes, args.holes)
+    covering, recovering, testing, missing = counts
     found: Study = json.loads((OUT / "acting.json").read_text(encoding="utf-8"))
     if covering:
         found["1000"] = (covering, study(1_000, covering, 0))
@@ -135,6 +158,8 @@ def main() -> None:
         few = max(1, testing // 4)  # with ranks, and more columns, each takes longer
         lines = [*rejections(1_000, testing, 20_000, mixed=False), *rejections(1_000, few, 30_000, mixed=True)]
         found["sizes"] = (testing, lines)
+    if missing:
+        found["holes"] = (missing, holed(500, missing, 40_000))
     written(found)
 
 
@@ -148,7 +173,8 @@ def written(found: Study) -> None:
                 rejected = f"{line['samples']} | {line['rejected']:.3f}"
                 text += f"| {line['graph']} | {line['claim']} | {rejected} |\n"
             continue
-        text += f"\n## {samples} samples of {int(n):,} rows\n\n| effect | truth | bias | spread | error | covers |\n"
+        rows = "500 rows, a tenth of the values missing" if n == "holes" else f"{int(n):,} rows"
+        text += f"\n## {samples} samples of {rows}\n\n| effect | truth | bias | spread | error | covers |\n"
         text += "|---|---|---|---|---|---|\n"
         for line in lines:
             numbers = " | ".join(f"{line[x]:.3f}" for x in ("truth", "bias", "spread", "error", "covers"))

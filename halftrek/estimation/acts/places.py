@@ -175,7 +175,9 @@ def carried(theta: Floats, old: Places, new: Places) -> Floats:
 
 def standard_units(names: Sequence[str], values: Floats, margins: Mapping[str, Margin]) -> tuple[Floats, Floats]:
     """Centres and scales of columns; 0 and 1 for columns in categories and ranked ones."""
-    centre, scale = values.mean(axis=0), values.std(axis=0)
+    centre, scale = (np.nanmean(values, axis=0), np.nanstd(values, axis=0)) if np.isnan(values).any() else (
+        values.mean(axis=0), values.std(axis=0)
+    )  # fmt: skip
     for k, v in enumerate(names):
         if v in margins:
             centre[k], scale[k] = 0.0, 1.0

@@ -108,6 +108,8 @@ def _closed(fit: Fitted, v: str) -> str:
     behind = [u for u in columns if _unseen(fit, u, cause=u != v) or (layer and layer.margin(u))]
     if behind:
         return f"not testable: {', '.join(behind)} in categories or ranks"
+    if fit.acting is not None and fit.acting.missing:
+        return "not testable: values are missing"
     having = kind_of_data(fit).rows_having
     holes = [u for u in columns if having(fit, (u,)) < (1.0 - 1e-12) * having(fit, ())]
     return f"not testable: values of {', '.join(holes)} are missing" if holes else ""

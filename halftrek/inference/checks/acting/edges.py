@@ -24,6 +24,7 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.acts.boxes import MOST
 from halftrek.estimation.acts.fit import Acting
+from halftrek.estimation.acts.holes import patterns_in, whole_bend, whole_scores
 from halftrek.estimation.acts.likelihood import own_places, scores
 from halftrek.estimation.acts.places import District, Places, carried, in_units, joined_districts
 from halftrek.estimation.acts.spread import SINGULAR, bend_of, by_ranks, summed
@@ -50,6 +51,11 @@ class Freed:
     score: Floats
     information: Floats
     weights: Floats
+
+    def take(self, which: Sequence[int]) -> Freed:
+        """Some of the edges, without the others."""
+        at = np.array(which, dtype=np.intp)
+        return Freed(self.each[:, at], self.score[at], self.information[np.ix_(at, at)], self.weights[at])
 
     @property
     def least(self) -> float:
@@ -175,6 +181,17 @@ def wider(fit: Fitted) -> tuple[Edge, ...]:
 def freed(fit: Fitted, edges: Sequence[Edge], what: str) -> Freed | None:
     """Some edges, freed together at the fitted parameters; None where parameters make no model."""
     block, w = rows_of(fit, what)
+    if not np.isnan(block.values).any():
+        return freed_at(_acting(fit), fit.graph, edges, block.values, w)
+    every = candidates(fit)
+    found = _freed_once(fit, every)
+    return None if found is None else found.take([every.index(edge) for edge in edges])
+
+
+@kept
+def _freed_once(fit: Fitted, edges: tuple[Edge, ...]) -> Freed | None:
+    """Where values are missing, all parameters bend together, which is worked out once for all edges."""
+    block, w = rows_of(fit, "tests()")
     return freed_at(_acting(fit), fit.graph, edges, block.values, w)
 
 
@@ -187,6 +204,8 @@ def freed_at(acting: Acting, graph: Graph, edges: Sequence[Edge], values: Floats
     theta = carried(acting.theta, acting.places(graph), new)
     rows = in_units(new.names, values, new.margins, new.centre, new.scale)
     place = _places_of(new, edges)
+    if np.isnan(values).any():
+        return _freed_whole(new, theta, (rows, weights), place, _in_columns(new, edges))
     each, information = np.zeros((len(rows), len(edges))), np.zeros((len(edges), len(edges)))
     for district in new.districts:
         own = own_places(district)
@@ -200,6 +219,25 @@ def freed_at(acting: Acting, graph: Graph, edges: Sequence[Edge], values: Floats
         each[:, mine] = found[0][:, rank]
         information[np.ix_(mine, mine)] = found[1][np.ix_(rank, rank)]
     return Freed(each, np.asarray(each.T @ weights), information, _in_columns(new, edges))
+
+
+def _freed_whole(
+    places: Places, theta: Floats, data: tuple[Floats, Floats], place: Ints, weights: Floats
+) -> Freed | None:
+    """The same where values are missing: all parameters are those of one district.
+
+    Efficient scores and information are beside the old parameters alone, so that some edges can be taken by themselves.
+    """
+    rows, w = data
+    patterns = patterns_in(places, rows)
+    each, bend = whole_scores(places, patterns, theta, rows), whole_bend(places, patterns, theta, rows, w)
+    if each is None or bend is None:
+        return None
+    old = np.setdiff1d(np.arange(places.size), place)
+    reply = _answered(bend[np.ix_(old, old)], bend[np.ix_(old, place)])
+    left = bend[np.ix_(place, place)] - bend[np.ix_(place, old)] @ reply
+    found = each[:, place] - each[:, old] @ reply
+    return Freed(np.asarray(found), np.asarray(found.T @ w), np.asarray(left), weights)
 
 
 def _efficient(
