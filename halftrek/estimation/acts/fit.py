@@ -27,6 +27,7 @@ STEPS = 200
 NEAR, EXACT = 1e-6, 1e-12  # gain of the log-likelihood, per row, that a step still promises
 CLOSE = 1e-9  # enough for rows drawn again: less than a thousandth of a standard error
 ROUGH = 1e-4  # enough to choose among starts where each step costs much
+POOR = 0.1  # share of what a step promises, half of which is the gain on a parabola
 STARTS = (0.0, 0.5, -0.5)  # correlations of errors to begin with
 ENOUGH = 5  # complete rows for each parameter, from which on they say where to begin
 FAR = 50.0  # a parameter, in standard units, that has run off
@@ -239,6 +240,8 @@ def _climbed(
     """Uphill from a start: where to, how high, and whether the top was reached.
 
     The bend of the likelihood is that of the rows' scores, and in the finish, if it costs little, the one at the start.
+    Of many members in categories it is worked out where the other misleads, as along directions that the graph leaves
+    open: there scores hardly vary, and the likelihood bends all the same.
     """
     at, theta = own_places(district), theta.copy()
     now = pieces(places, district, theta, rows)
@@ -266,9 +269,23 @@ def _climbed(
                 break
             length /= 2.0
         else:
-            return theta, value, float(slope @ move) < near * len(rows)
+            promised = float(slope @ move)
+            if few or held is not None or promised < near * len(rows):
+                return theta, value, promised < near * len(rows)
+            held = _own_bend(places, district, theta, rows, weights)
+            if held is None:
+                return theta, value, False
+            continue
+        if not few and new - value < POOR * float(slope @ move):
+            held = _own_bend(places, district, there, rows, weights)
         theta, value, now = there, new, found
     return theta, value, False
+
+
+def _own_bend(places: Places, district: District, theta: Floats, rows: Floats, weights: Floats) -> Floats | None:
+    """The bend of the likelihood at some parameters; None next to such that make no model."""
+    found = bend_of(places, district, theta, rows, weights)
+    return found if np.isfinite(found).all() else None
 
 
 def _uphill(bend: Floats, slope: Floats) -> Floats:
