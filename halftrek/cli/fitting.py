@@ -107,10 +107,10 @@ def checks_record(fit: Fit) -> dict[str, Any]:
     """Measures of fit, and what is wrong where."""
     from halftrek.errors import InputError
 
-    record: dict[str, Any] = {"measures": fit.measures(), "r2": rows_of(fit.r2()), "note": ""}
+    record: dict[str, Any] = {"measures": fit.measures(), "note": ""}
     listed: dict[str, Callable[[], object]] = {
-        "tests": fit.tests, "linearity": partial(fit.tests, beyond="linearity"), "residuals": fit.residuals,
-        "modifications": fit.modifications,
+        "r2": fit.r2, "tests": fit.tests, "linearity": partial(fit.tests, beyond="linearity"),
+        "residuals": fit.residuals, "modifications": fit.modifications,
     }  # fmt: skip
     for name, make in listed.items():
         try:
@@ -156,13 +156,16 @@ def _measures(m: dict[str, Any]) -> list[tuple[str, str]]:
 
     indices = [f"{k.upper()} {m[k]:.3f}" for k in ("cfi", "tli", "rmsea", "srmr") if not _missing(m[k])]
     chi2 = "none: the graph allows every covariance matrix (no degrees of freedom)"
+    if "added" in m:
+        chi2 = "none: the graph leaves no edge out that data could tell"
     if m["df"]:
         p = "" if _missing(m["pvalue"]) else f", {p_words(m['pvalue'])}".replace("\u00a0", " ")
         chi2 = f"{number(m['chi2'])} (degrees of freedom: {m['df']}){p}"
     return [
         ("chi-square", chi2),
         *([("test", m["test"])] if m["df"] and m["test"] != NORMAL_THEORY else []),
-        ("indices", ", ".join(indices)),
+        *([("edges more", m["added"])] if m.get("added") else []),
+        *([("indices", ", ".join(indices))] if indices else []),
         ("AIC, BIC", f"{number(m['aic'], 6)}, {number(m['bic'], 6)}"),
     ]
 

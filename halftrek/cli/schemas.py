@@ -112,8 +112,12 @@ _TESTS = _rows("kind constraint test verdict", "estimate statistic df p p_holm p
 _LINES = _rows("constraint test verdict", "statistic df p p_holm p_bh p_adjusted")
 _CHECKS = _object(
     {
-        "measures": {"type": "object", "properties": {"test": _TEXT}, "additionalProperties": _NUMBER},
-        "r2": _rows("variable note", "r2 error_variance variance"),
+        "measures": {
+            "type": "object",
+            "properties": {"test": _TEXT, "added": _TEXT},
+            "additionalProperties": _NUMBER,
+        },
+        "r2": {"anyOf": [{"type": "null"}, _rows("variable note", "r2 error_variance variance")]},
         "tests": {"anyOf": [{"type": "null"}, _TESTS]},
         "residuals": {"anyOf": [{"type": "null"}, _rows("lhs rhs test", "observed implied residual z p")]},
         "modifications": {"anyOf": [{"type": "null"}, _rows("edge lhs op rhs test", "mi epc std p")]},

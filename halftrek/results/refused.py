@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 ACTING = (
     "bounds", "profile", "decompose", "mediation", "adjustments", "instruments",
-    "measures", "r2", "residuals", "tests", "modifications", "sensitivity", "robustness", "assumptions",
+    "r2", "residuals", "modifications", "sensitivity", "robustness", "assumptions",
     "benchmark",
 )  # fmt: skip
 BEHIND = (

@@ -42,7 +42,7 @@ def test_a_report_has_the_numbers_of_the_api_and_says_what_it_leaves_out(trial: 
     check_alone(html, page)
     check_in_browser(path)
     asked = ["question-1", "question-2", "question-3"]
-    rest = ["effects", "parameters", "left-out", "data", "reproduce"]
+    rest = ["effects", "parameters", "checks", "left-out", "data", "reproduce"]
     assert list(page.text)[1:] == ["graph", "assumptions", *asked, *rest]
     risk = trial.query(RISK)
     low, high = interval_of(risk)
@@ -52,7 +52,11 @@ def test_a_report_has_the_numbers_of_the_api_and_says_what_it_leaves_out(trial: 
     assert "identified, no single number" in page.text[""]
     assert "No number is given." in page.text["question-3"]
     assert "not determined by data" in page.text["parameters"]
-    for left in ("Tests and measures of fit", "The strength of instruments", "Effects path by path"):
+    assert trial.measures()["df"] == 6
+    assert "ikelihood ratio against the graph with 6 edges more" in page.text["checks"]
+    assert "no edge habit -> a" in page.text["checks"]
+    assert "drug linear in habit" in page.text["checks"]
+    for left in ("Indices of fit", "The strength of instruments", "Effects path by path"):
         assert left in page.text["left-out"]
     assert "acts as the category it is (0, 1)" in page.text["data"]
     assert "kinds={'drug': 'acts', 'well': 'ordered'}" in page.text["reproduce"]

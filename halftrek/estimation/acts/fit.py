@@ -13,6 +13,7 @@ from halftrek.bottom.portable import Portable
 from halftrek.bottom.words import listed
 from halftrek.errors import DataError
 from halftrek.estimation.acts.boxes import MOST
+from halftrek.estimation.acts.holes import patterns_in, refuse_large, whole_logliks, whole_scores
 from halftrek.estimation.acts.likelihood import Pieces, own_places, pieces, scores
 from halftrek.estimation.acts.places import District, Places, in_units, joined_districts, standard_units
 from halftrek.estimation.acts.spread import KNOWN, bend_of, spread_of
@@ -24,8 +25,12 @@ from halftrek.models import CGLSCM
 
 STEPS = 200
 NEAR, EXACT = 1e-6, 1e-12  # gain of the log-likelihood, per row, that a step still promises
+CLOSE = 1e-9  # enough for rows drawn again: less than a thousandth of a standard error
 ROUGH = 1e-4  # enough to choose among starts where each step costs much
+POOR = 0.1  # share of what a step promises, half of which is the gain on a parabola
 STARTS = (0.0, 0.5, -0.5)  # correlations of errors to begin with
+ENOUGH = 5  # complete rows for each parameter, from which on they say where to begin
+FAR = 50.0  # a parameter, in standard units, that has run off
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,7 @@ class Acting(Portable):
     loglik: float
     converged: bool
     flat: Floats | None = None  # directions that the rows do not determine, a line each
+    missing: str = ""  # what is said of missing values, where rows have any
 
     def places(self, graph: Graph) -> Places:
         """Where the parameters stand."""
@@ -70,16 +76,20 @@ def fit_acting(
     start: Floats | None = None,
     like: Acting | None = None,
 ) -> Acting:
-    """The best parameters for complete rows, columns in the order of the graph's variables; ``labels`` are texts.
+    """The best parameters for rows, columns in the order of the graph's variables; ``labels`` are texts.
+
+    Missing values are nan: each row is integrated over what it lacks.
 
     ``like`` has the units and categories of another fit, with whose parameters these are compared; they and the ranks
     are all that is found then, without their spread.
     """
     w = np.ones(len(values)) if weights is None else weights
     texts = {} if labels is None else labels
+    here = ~np.isnan(values)
     margins = {
-        v: margin_of(values[:, k], w, kinds[v], texts.get(v, ())) for k, v in enumerate(graph.observed) if v in kinds
-    }
+        v: margin_of(values[here[:, k], k], w[here[:, k]], kinds[v], texts.get(v, ()))
+        for k, v in enumerate(graph.observed) if v in kinds
+    }  # fmt: skip
     if like is not None:
         margins |= {v: m for v, m in like.margins.items() if m.cut}
     _refuse(graph, margins)
@@ -94,6 +104,8 @@ def fit_acting(
             f"{graph.observed[int(np.argmin(scale))]!r} has one value in all rows; leave it out of the graph"
         )
     places, rows = Places(graph, margins, centre, scale), in_units(graph.observed, values, margins, centre, scale)
+    if not here.all():
+        return _with_holes(places, values, rows, w, cluster, sampling=sampling, start=start, known=like is not None)
     theta, total, arrived = np.zeros(places.size), 0.0, True
     for district in places.districts:
         tries = STARTS if start is None and district.covariances else STARTS[:1]
@@ -106,6 +118,87 @@ def fit_acting(
     if like is None:
         spread, flat = spread_of(places, theta, values, w, cluster, sampling=sampling)
     return Acting(margins, centre, scale, theta, spread, total, arrived, flat if len(flat) else None)
+
+
+def _with_holes(
+    places: Places,
+    values: Floats,
+    rows: Floats,
+    weights: Floats,
+    cluster: Codes | None,
+    *,
+    sampling: bool,
+    start: Floats | None,
+    known: bool,
+) -> Acting:
+    """The same for rows with missing values: all districts climb together, from where complete rows end."""
+    _refuse_holes(places, values)
+    patterns = patterns_in(places, rows)
+    theta = _begun(places, values, rows, weights) if start is None else start
+    refuse_large(places, patterns, theta)
+    found = whole_logliks(places, patterns, theta, rows)
+    value, arrived = -np.inf if found is None else float(weights @ found), False
+    for _ in range(STEPS):
+        each = whole_scores(places, patterns, theta, rows)
+        if each is None:
+            break
+        slope = each.T @ weights
+        move = _uphill(each.T @ (each * weights[:, None]), slope)
+        if float(slope @ move) < (CLOSE if known else EXACT) * len(rows):
+            arrived = True
+            break
+        length = 1.0
+        while length > 1e-6:
+            found = whole_logliks(places, patterns, theta + length * move, rows)
+            if found is not None and float(weights @ found) > value:
+                break
+            length /= 2.0
+        else:
+            arrived = float(slope @ move) < NEAR * len(rows)
+            break
+        theta, value = theta + length * move, float(weights @ found)
+    spread, flat = np.zeros((places.size, places.size)), np.zeros((0, places.size))
+    if not known:
+        spread, flat = spread_of(places, theta, values, weights, cluster, sampling=sampling)
+    lines = flat if len(flat) else None
+    return Acting(places.margins, places.centre, places.scale, theta, spread, value, arrived, lines)
+
+
+def _begun(places: Places, values: Floats, rows: Floats, weights: Floats) -> Floats:
+    """The parameters of complete rows, if these are enough; else regressions with means in the place of holes."""
+    whole = ~np.isnan(values).any(axis=1)
+    if whole.sum() >= ENOUGH * places.size:
+        none = np.zeros(0)
+        like = Acting(places.margins, places.centre, places.scale, none, np.zeros((0, 0)), 0.0, converged=True)
+        kinds: dict[str, ColumnKind] = {v: m.kind for v, m in places.margins.items()}
+        found = fit_acting(places.graph, values[whole], kinds, weights[whole], like=like)
+        if found.converged and np.isfinite(found.theta).all() and float(np.abs(found.theta).max()) < FAR:
+            return found.theta
+    filled = rows.copy()
+    for k, v in enumerate(places.names):
+        gone = np.isnan(rows[:, k])
+        there = (
+            places.margins[v].values[places.margins[v].codes(rows[~gone, k])] if v in places.margins else rows[~gone, k]
+        )
+        filled[gone, k] = np.median(there) if v in places.margins else there.mean()
+    theta = np.zeros(places.size)
+    for district in places.districts:
+        at = own_places(district)
+        theta[at] = _begin(places, district, filled, weights, 0.0)[at]
+    return theta
+
+
+def _refuse_holes(places: Places, values: Floats) -> None:
+    """Raise for what is not known where values are missing."""
+    for v, margin in places.margins.items():
+        if not margin.cut:
+            raise DataError(
+                f"{v!r} is ranked, and missing values beside a column that acts are known for plain columns and "
+                f"columns in categories alone; missing='drop' leaves out rows with missing values"
+            )
+    for k, v in enumerate(places.names):
+        if np.isnan(values[:, k]).all():
+            raise DataError(f"{v!r} has no value in any row; leave it out of the graph")
 
 
 def _begin(places: Places, district: District, rows: Floats, weights: Floats, r: float) -> Floats:
@@ -147,6 +240,8 @@ def _climbed(
     """Uphill from a start: where to, how high, and whether the top was reached.
 
     The bend of the likelihood is that of the rows' scores, and in the finish, if it costs little, the one at the start.
+    Of many members in categories it is worked out where the other misleads, as along directions that the graph leaves
+    open: there scores hardly vary, and the likelihood bends all the same.
     """
     at, theta = own_places(district), theta.copy()
     now = pieces(places, district, theta, rows)
@@ -174,9 +269,23 @@ def _climbed(
                 break
             length /= 2.0
         else:
-            return theta, value, float(slope @ move) < near * len(rows)
+            promised = float(slope @ move)
+            if few or held is not None or promised < near * len(rows):
+                return theta, value, promised < near * len(rows)
+            held = _own_bend(places, district, theta, rows, weights)
+            if held is None:
+                return theta, value, False
+            continue
+        if not few and new - value < POOR * float(slope @ move):
+            held = _own_bend(places, district, there, rows, weights)
         theta, value, now = there, new, found
     return theta, value, False
+
+
+def _own_bend(places: Places, district: District, theta: Floats, rows: Floats, weights: Floats) -> Floats | None:
+    """The bend of the likelihood at some parameters; None next to such that make no model."""
+    found = bend_of(places, district, theta, rows, weights)
+    return found if np.isfinite(found).all() else None
 
 
 def _uphill(bend: Floats, slope: Floats) -> Floats:

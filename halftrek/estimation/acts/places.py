@@ -91,6 +91,18 @@ class Places:
         """How many parameters there are."""
         return self._laid_out[1]
 
+    @cached_property
+    def by_name(self) -> dict[tuple[str, int, int], int]:
+        """The place of each parameter by what it is of: variables by their number, cuts one by one."""
+        found = {}
+        for district in self.districts:
+            found |= {("->", u, v): place for u, v, place in district.slopes}
+            found |= {("<->", i, j): place for i, j, place in district.covariances}
+            found |= {("mean", i, 0): place for i, place in district.intercepts.items()}
+            found |= {("sd", i, 0): place for i, place in district.spreads.items()}
+            found |= {("cut", i, k): place for i, ends in district.cuts.items() for k, place in enumerate(range(*ends))}
+        return found
+
     def errors(self, district: District, theta: Floats) -> Floats:
         """The error covariance of a district's members, in standard units."""
         own = {i: k for k, i in enumerate(district.members)}
@@ -152,9 +164,20 @@ def joined_districts(graph: Graph, margins: Mapping[str, Margin]) -> tuple[tuple
     return tuple(map(tuple, found))
 
 
+def carried(theta: Floats, old: Places, new: Places) -> Floats:
+    """Parameters in the places of another graph of the same columns; those that only it has are zero."""
+    found = np.zeros(new.size)
+    at = old.by_name
+    for name, place in new.by_name.items():
+        found[place] = theta[at[name]] if name in at else 0.0
+    return found
+
+
 def standard_units(names: Sequence[str], values: Floats, margins: Mapping[str, Margin]) -> tuple[Floats, Floats]:
     """Centres and scales of columns; 0 and 1 for columns in categories and ranked ones."""
-    centre, scale = values.mean(axis=0), values.std(axis=0)
+    centre, scale = (np.nanmean(values, axis=0), np.nanstd(values, axis=0)) if np.isnan(values).any() else (
+        values.mean(axis=0), values.std(axis=0)
+    )  # fmt: skip
     for k, v in enumerate(names):
         if v in margins:
             centre[k], scale[k] = 0.0, 1.0

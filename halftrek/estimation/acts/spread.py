@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from halftrek.bottom.arrays import Codes, Floats
+from halftrek.estimation.acts.holes import patterns_in, whole_bend, whole_scores
 from halftrek.estimation.acts.likelihood import own_places, scores
 from halftrek.estimation.acts.places import District, Places, in_units
 from halftrek.layer import Margin
@@ -47,11 +48,12 @@ def spread_of(
 ) -> tuple[Floats, Floats]:
     """The sandwich, without directions along which the likelihood is flat; and these, a line each.
 
-    Districts have parameters that vary by themselves, unless ranks or clusters make them vary together.
+    Districts have parameters that vary by themselves, unless ranks, clusters or holes make them vary together.
     """
     each, flat = influence_and_flat(places, theta, values, weights)
     together = summed(each, weights, cluster, sampling=sampling)
-    if cluster is not None or any(not m.cut for m in places.margins.values()):
+    tied = np.isnan(values).any() or any(not m.cut for m in places.margins.values())
+    if cluster is not None or tied:
         return together, flat
     found = np.zeros_like(together)
     for district in places.districts:
@@ -82,6 +84,8 @@ def influence_and_flat(places: Places, theta: Floats, values: Floats, weights: F
     not is as sure as if there were none.
     """
     rows = in_units(places.names, values, places.margins, places.centre, places.scale)
+    if np.isnan(values).any():
+        return _whole_influence(places, theta, rows, weights)
     found, flat = np.zeros((len(rows), places.size)), [np.zeros((0, places.size))]
     for district in places.districts:
         at = own_places(district)
@@ -89,25 +93,40 @@ def influence_and_flat(places: Places, theta: Floats, values: Floats, weights: F
         if each is None or not np.isfinite(bend).all():
             found[:, at] = np.nan
             continue
-        scale = np.sqrt(np.maximum(np.abs(np.diag(bend)), 1e-300))
-        steep, along = np.linalg.eigh(bend / np.outer(scale, scale))
-        if len(at) and steep[0] < SADDLE * steep[-1]:
-            found[:, at] = np.nan
-            continue
-        each = each + _by_ranks(places, district, theta, rows, values, weights)
-        level = steep < SINGULAR * steep[-1:]
-        if level.any():
-            lines = np.zeros((int(level.sum()), places.size))
-            lines[:, at] = along[:, level].T / scale
-            flat.append(lines)
-            rest = along[:, ~level] / scale[:, None]
-            found[:, at] = each @ (rest / steep[~level]) @ rest.T
-        else:
-            found[:, at] = each @ np.linalg.inv(bend)
+        each = each + by_ranks(places, district, theta, rows, values, weights)
+        found[:, at], along = _moved_by(bend, each)
+        lines = np.zeros((len(along), places.size))
+        lines[:, at] = along
+        flat.append(lines)
     return found, np.concatenate(flat)
 
 
-def _by_ranks(
+def _moved_by(bend: Floats, each: Floats) -> tuple[Floats, Floats]:
+    """What rows with these scores add to parameters, nan off the top; and directions that are flat, a line each."""
+    scale = np.sqrt(np.maximum(np.abs(np.diag(bend)), 1e-300))
+    steep, along = np.linalg.eigh(bend / np.outer(scale, scale))
+    if len(bend) and steep[0] < SADDLE * steep[-1]:
+        return np.full_like(each, np.nan), np.zeros((0, len(bend)))
+    level = steep < SINGULAR * steep[-1:]
+    if not level.any():
+        return np.asarray(each @ np.linalg.inv(bend)), np.zeros((0, len(bend)))
+    rest = along[:, ~level] / scale[:, None]
+    return np.asarray(each @ (rest / steep[~level]) @ rest.T), np.asarray(along[:, level].T / scale)
+
+
+def _whole_influence(places: Places, theta: Floats, rows: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """The same where values are missing, which may tie districts together."""
+    patterns = patterns_in(places, rows)
+    each, bend = (
+        whole_scores(places, patterns, theta, rows),
+        whole_bend(places, patterns, theta, rows, weights),
+    )
+    if each is None or bend is None or not np.isfinite(bend).all():
+        return np.full((len(rows), places.size), np.nan), np.zeros((0, places.size))
+    return _moved_by(bend, each)
+
+
+def by_ranks(
     places: Places, district: District, theta: Floats, rows: Floats, values: Floats, weights: Floats
 ) -> Floats:
     """What each row adds to the sum of all scores because it has a share in the ranks of others."""

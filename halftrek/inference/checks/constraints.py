@@ -7,7 +7,8 @@
 - Vanishing tetrads that no independence implies: a Wald test from the covariances, ``se² = 2 tr(HSHS) / n``.
 - Pairs that have no edge and yet cannot be separated (Verma constraints and the like): a score test of the edge.
 
-For data that are not normal, and for rows in clusters, each is tested by its spread over independent units.
+For data that are not normal, and for rows in clusters, each is tested by its spread over independent units. Where
+categories act there are no covariances to test: see ``acting``.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.missing.incomplete import saturated_information
 from halftrek.inference.information.robust import counts_units
 
-Kind = Literal["independence", "other constraints", "tetrad", "missing edge", "linearity"]
-Test = Literal["t", "chi2", "z", "robust t", "robust chi2", "RESET"]
+Kind = Literal["together", "independence", "other constraints", "tetrad", "missing edge", "linearity"]
+Test = Literal["t", "chi2", "z", "robust t", "robust chi2", "RESET", "score"]
 Independence = tuple[str, str, tuple[str, ...]]
 
 
@@ -62,6 +63,10 @@ def constraint_tests(fit: Fitted, robust: bool | None = None) -> list[Constraint
 
     ``robust``: from independent units (rows, or clusters), for data that are not normal; left out: for clusters.
     """
+    if fit.acting is not None:
+        from halftrek.inference.checks.acting.overall import acting_tests  # here, for few need it
+
+        return acting_tests(fit, robust)
     by_units = counts_units(fit, robust, "tests()")
     independences = fit.graph.implied_independences()
     data = kind_of_data(fit)

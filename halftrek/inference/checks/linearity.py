@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class LineTest:
     df: int
     p: float
     note: str = ""
-    test: str = "RESET"
+    test: Literal["RESET", "score"] = "RESET"
 
     @property
     def constraint(self) -> str:
@@ -61,6 +62,12 @@ def line_tests(fit: Fitted) -> tuple[LineTest, ...]:
     parents = fit.graph.parents
     found = {v: LineTest(v, parents(v), np.nan, 0, np.nan, _closed(fit, v)) for v in _effects(fit.graph)}
     tested = [v for v, row in found.items() if not row.note]
+    if fit.acting is not None:
+        from halftrek.inference.checks.acting.lines import cut_line_test  # here, for few need it
+
+        cut = [v for v in tested if v in fit.acting.margins]
+        found |= {v: cut_line_test(fit, found[v]) for v in cut}
+        tested = [v for v in tested if v not in cut]
     if tested:
         sums = _summed(fit, tested)
         for v, products, spread in zip(tested, sums.products, sums.spreads, strict=True):
@@ -98,12 +105,23 @@ def _closed(fit: Fitted, v: str) -> str:
     if confounded:
         return f"not testable: hidden causes relate {', '.join(confounded)} to the error of {v}"
     layer, columns = fit.moments.layer, (*causes, v)
-    behind = [u for u in columns if (fit.acting and u in fit.acting.margins) or (layer and layer.margin(u))]
+    behind = [u for u in columns if _unseen(fit, u, cause=u != v) or (layer and layer.margin(u))]
     if behind:
         return f"not testable: {', '.join(behind)} in categories or ranks"
+    if fit.acting is not None and fit.acting.missing:
+        return "not testable: values are missing"
     having = kind_of_data(fit).rows_having
     holes = [u for u in columns if having(fit, (u,)) < (1.0 - 1e-12) * having(fit, ())]
     return f"not testable: values of {', '.join(holes)} are missing" if holes else ""
+
+
+def _unseen(fit: Fitted, u: str, *, cause: bool) -> bool:
+    """True where categories act and the column is not what the equation sees: a value, a category that acts.
+
+    Of an effect in categories the cuts are told together with the line.
+    """
+    margin = None if fit.acting is None else fit.acting.margins.get(u)
+    return margin is not None and (margin.kind != "acts" if cause else not margin.cut)
 
 
 def _refuse_long(fit: Fitted) -> None:
@@ -239,13 +257,10 @@ def _tested(row: LineTest, products: Floats, spread: Floats, units: float) -> Li
     lines = len(row.causes) + 1
     size = np.sqrt(np.maximum(np.diag(products), 1e-300))
     r = products / np.outer(size, size)
-    straight, curved = _kept(r, lines)
+    straight, curved = distinct(r, lines)
     df = len(curved)
-    if not df:
-        return replace(row, note="not testable: with two values a cause has no curve")
-    if units < UNITS * (df + len(row.causes)):
-        note = f"not testable: fewer than {UNITS * (df + len(row.causes))} independent rows"
-        return replace(row, df=df, note=note)
+    if (why := too_few(df, len(row.causes), units)) is not None:
+        return replace(row, df=df, note=why)
     # a curve less what is linear in the causes, by the coefficients of its regression on these
     beyond = np.zeros((df, len(products) - 1))
     beyond[np.arange(df), curved] = 1.0
@@ -261,7 +276,15 @@ def _tested(row: LineTest, products: Floats, spread: Floats, units: float) -> Li
     return replace(row, statistic=statistic, df=df, p=float(chdtrc(df, statistic)))
 
 
-def _kept(r: Floats, lines: int) -> tuple[Ints, Ints]:
+def too_few(df: int, causes: int, units: float) -> str | None:
+    """Why so many curves cannot be tested with so many independent rows; None if they can be."""
+    if not df:
+        return "not testable: with two values a cause has no curve"
+    needed = UNITS * (df + causes)
+    return f"not testable: fewer than {needed} independent rows" if units < needed else None
+
+
+def distinct(r: Floats, lines: int) -> tuple[Ints, Ints]:
     """Terms that the ones before them do not make up: of the straight ones, and of the curves."""
     kept_ones: list[int] = []
     for j in range(len(r) - 1):

@@ -130,6 +130,10 @@ def without_likelihood(found: Measures) -> Measures:
 
 def usual_measures(fit: Fitted) -> tuple[Measures, str]:
     """Test and indices that suit the rows, and which they are: for rows in clusters, or with sampling weights."""
+    if fit.acting is not None:
+        from halftrek.inference.checks.acting.overall import acting_measures
+
+        return acting_measures(fit)[:2]
     if fit.method == "dwls":
         from halftrek.inference.information.behind.dwls import WEIGHTED, dwls_measures
 

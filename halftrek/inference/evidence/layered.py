@@ -52,7 +52,8 @@ def taken_notes(fit: Fitted) -> tuple[Note, ...]:
     """What each column was taken for, for a summary of the fit."""
     if fit.acting is not None:
         texts = [f"{v} {_acts(m)}" for v, m in fit.acting.margins.items()]
-        return (note("taken for, acting", columns="; ".join(texts)),)
+        missing = [note("missing values", text=fit.acting.missing)] if fit.acting.missing else []
+        return (note("taken for, acting", columns="; ".join(texts)), *missing)
     layer = fit.moments.layer
     if layer is None:
         return ()

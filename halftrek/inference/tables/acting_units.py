@@ -1,9 +1,10 @@
-"""What is expected of new rows where categories act, as they come or under an intervention, for all rows at once.
+"""What is expected of rows where categories act, as they come, under an intervention, or had something else been done.
 
 With the category of every acting column in place the variables are normal, with one covariance for all rows: their
-means are affine in these categories and in what is held. Columns in categories that were seen are boxes. Acting columns
-that were not seen may be in each of their categories: a way for each, which counts by the density of the values that
-were seen and the probability of the boxes.
+means are affine in these categories and in what is held, in the world as it is and in the other one alike. Columns in
+categories that were seen are boxes. Acting columns that were not seen may be in each of their categories, and so may
+those that would have been others: a way for each, which counts by the density of the values that were seen and the
+probability of the boxes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from itertools import product
 
 import numpy as np
 
-from halftrek.bottom.arrays import Flags, Floats
+from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.bottom.choices import Unidentified
 from halftrek.bottom.frames import Columns
 from halftrek.data.sources.tables import Table
@@ -35,6 +36,8 @@ from halftrek.queries.observed.values import is_chance
 from halftrek.queries.written.writing import number
 
 RARE = 1e-6  # weight of a way that adds nothing
+TWIN = 1e-9  # distance from 1 of the correlation of variables that determine each other
+DETERMINED = 1e-10  # share of an outcome's variance that is nothing
 ZERO = 1e-8  # part of a row's largest slope that is rounding
 
 
@@ -50,53 +53,102 @@ class _Asked:
     def expected(self, model: CGLSCM, margins: Mapping[str, Margin], rows: Floats) -> tuple[Floats, Floats]:
         """Of each row the mean of the outcome and of its square; and the probability of each of its categories.
 
-        ``rows`` have the columns ``values``, ``boxes`` and ``held``.
+        ``rows`` have the columns ``values``, ``boxes`` and ``held``. What was seen is of the world as it is, the
+        outcome of the one in which variables are held: both have the same errors.
         """
-        names = list(model.names)
-        place = {v: k for k, v in enumerate(names)}
-        column = {v: rows[:, k] for k, v in enumerate((*self.values, *self.boxes, *self.held))}
-        slots = self._slots(model, margins)
-        margin = margins.get(self.outcome)
-        own = slots.index(self.outcome) if self.outcome in slots else -1
-        given = [place[v] for v in (*self.held, *(v for v in names if _acts(margins, v) and v not in self.held))]
-        inside = model.T.copy()
-        inside[given] = 0.0
-        B = np.linalg.inv(np.eye(len(names)) - inside)
-        cov = B.T @ model.W @ B
-        seen = [place[v] for v in self.values]
-        left = [place[v] for v in (*self.boxes, *slots, self.outcome)]
+        place = {v: k for k, v in enumerate(model.names)}
+        column = {(v, k < len(self.values) + len(self.boxes)): rows[:, k] for k, v in enumerate(self._columns)}
+        now, then = self._slots(model, margins)
+        acting = [v for v in model.names if _acts(margins, v)]
+        worlds = [_World.of(model, acting), _World.of(model, [*self.held, *(v for v in acting if v not in self.held)])]
+        seen, p = [place[v] for v in self.values], len(model.names)
+        left = [*(place[v] for v in (*self.boxes, *now)), *(p + place[v] for v in (*then, self.outcome))]
+        both = np.hstack([one.total for one in worlds])
+        cov = both.T @ model.W @ both
         gain = np.linalg.solve(cov[np.ix_(seen, seen)], cov[np.ix_(seen, left)])
         rest = cov[np.ix_(left, left)] - cov[np.ix_(left, seen)] @ gain
-        causes = np.zeros((len(rows), len(names)))
-        for v in (*self.boxes, *self.held):
-            if v in self.held or _acts(margins, v):
-                causes[:, place[v]] = column[v]
-        ends = [_ends(margins[v], column[v]) for v in self.boxes]
+        margin, same = margins.get(self.outcome), self._same(model)
+        own = now.index(self.outcome) if self.outcome in now and self.outcome in same else -1
+        causes = np.zeros((len(rows), 2 * p))
+        for v in (v for v in self.boxes if v in acting):
+            causes[:, place[v]] = column[v, True]
+        ends = [_ends(margins[v], column[v, True]) for v in self.boxes]
         logs, firsts, chances = [], [], []
-        for way in product(*(margins[v].values.tolist() for v in slots)):
-            causes[:, [place[v] for v in slots]] = way
-            means = (model.mu + causes[:, given] @ model.T[given]) @ B
+        for way in product(*(margins[v].values.tolist() for v in (*now, *then))):
+            causes[:, [*(place[v] for v in now), *(p + place[v] for v in then)]] = way
+            shared = [place[v] for v in acting if v in same]
+            causes[:, [p + k for k in shared]] = causes[:, shared]
+            for v in self.held:
+                causes[:, p + place[v]] = column[v, False]
+            means = np.hstack([worlds[0].means(causes[:, :p]), worlds[1].means(causes[:, p:])])
             gap = rows[:, : len(seen)] - means[:, seen]
-            both = [*ends, *(_ends(margins[v], np.full(len(rows), x)) for v, x in zip(slots, way, strict=True))]
-            low, high = (np.stack([e[k] for e in both], axis=1) if both else np.zeros((len(rows), 0)) for k in (0, 1))
-            units = Boxed(means[:, left] + gap @ gain, rest, low, high)
+            bands = [_ends(margins[v], np.full(len(rows), x)) for v, x in zip((*now, *then), way, strict=True)]
+            every = [*ends, *bands]
+            low, high = (np.stack([e[k] for e in every], axis=1) if every else np.zeros((len(rows), 0)) for k in (0, 1))
+            units = self._merged(Boxed(means[:, left] + gap @ gain, rest, low, high), float(cov[left[-1], left[-1]]))
             if own >= 0 and margin is not None:
                 chance = np.tile((margin.values == way[own]).astype(float), (len(rows), 1))
                 first = chance @ np.stack([margin.values, margin.values**2], axis=1)
             else:
                 first = mean_values(units, margin)
                 chance = category_chances(units, margin) if margin is not None else np.zeros((len(rows), 0))
-            logs.append(self._weight(units, gap, cov[np.ix_(seen, seen)]) if slots else np.zeros(len(rows)))
+            logs.append(self._weight(units, gap, cov[np.ix_(seen, seen)]) if now or then else np.zeros(len(rows)))
             firsts.append(first)
             chances.append(chance)
         return _mixed(np.array(logs), np.array(firsts)), _mixed(np.array(logs), np.array(chances))
 
-    def _slots(self, model: CGLSCM, margins: Mapping[str, Margin]) -> list[str]:
-        """Acting columns of which nothing was seen and that have effects on what was, or on the outcome."""
-        graph = model.graph
-        before = graph.ancestors({*self.values, *self.boxes, self.outcome})
-        known = {*self.boxes, *self.held}
-        return [v for v in model.names if _acts(margins, v) and v not in known and set(graph.children(v)) & before]
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return (*self.values, *self.boxes, *self.held)
+
+    def _same(self, model: CGLSCM) -> frozenset[str]:
+        """Variables that are the same in both worlds."""
+        return frozenset(model.names) - (model.graph.descendants(self.held) if self.held else frozenset())
+
+    def _slots(self, model: CGLSCM, margins: Mapping[str, Margin]) -> tuple[list[str], list[str]]:
+        """Acting columns that have effects on what was seen, or on the outcome, and whose category is not known.
+
+        Those of the world as it is first, which the other shares if it does not change them.
+        """
+        graph, same = model.graph, self._same(model)
+        acting = [v for v in model.names if _acts(margins, v)]
+        seen = graph.ancestors({*self.values, *self.boxes}) if self.values or self.boxes else frozenset()
+        asked = graph.ancestors({self.outcome})
+        now, then = [], []
+        for v in acting:
+            kids = set(graph.children(v))
+            if v not in self.boxes and (kids & seen or (v in same and kids & asked)):
+                now.append(v)
+            if v not in same and v not in self.held and kids & asked:
+                then.append(v)
+        return now, then
+
+    def _merged(self, units: Boxed, spread: float) -> Boxed:
+        """Variables in boxes that determine each other, as one and the same of two worlds may, count as one."""
+        count = units.low.shape[1]
+        sd = np.sqrt(np.maximum(np.diag(units.cov), 1e-300))
+        R = units.cov / np.outer(sd, sd)
+        low, high, kept = units.low.copy(), units.high.copy(), list[int]()
+        for k in range(count):
+            twin = next((j for j in kept if abs(R[j, k]) > 1.0 - TWIN), None)
+            if twin is None:
+                kept.append(k)
+                continue
+            sign, ratio = np.sign(R[twin, k]), sd[twin] / sd[k]
+            moved = [units.mean[:, twin] + sign * ratio * (end[:, k] - units.mean[:, k]) for end in (low, high)]
+            lower, upper = moved if sign > 0.0 else moved[::-1]
+            low[:, twin], high[:, twin] = np.maximum(low[:, twin], lower), np.minimum(high[:, twin], upper)
+        high = np.maximum(low, high)
+        if len(kept) > 1 and np.linalg.eigvalsh(R[np.ix_(kept, kept)])[0] < TWIN:
+            raise QueryError(
+                f"{self.outcome}: columns in categories, of what was seen and of what would have been, determine each "
+                f"other in a way that is not integrated over; give what causes them in the table, or leave one out"
+            )
+        at = [*kept, count]
+        along = np.linalg.lstsq(units.cov[np.ix_(kept, kept)], units.cov[kept, -1], rcond=None)[0]
+        left = float(units.cov[-1, -1] - along @ units.cov[kept, -1])
+        cov = units.cov[np.ix_(at, at)]
+        return Boxed(units.mean[:, at], cov, low[:, kept], high[:, kept], exact=left < DETERMINED * spread)
 
     def _weight(self, units: Boxed, gap: Floats, cov: Floats) -> Floats:
         """The logarithm of how likely a way is, given what was seen, but for a number that all ways share."""
@@ -111,6 +163,26 @@ class _Asked:
         share = box_shares(low, high, units.cov[:-1, :-1] / np.outer(sd, sd))
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(np.maximum(share, 0.0)) - 0.5 * (gap * np.linalg.solve(cov, gap.T).T).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class _World:
+    """A world in which some variables are what is put in their place: what others make of that, and of all errors."""
+
+    model: CGLSCM
+    given: Ints
+    total: Floats
+
+    @staticmethod
+    def of(model: CGLSCM, given: Sequence[str]) -> _World:
+        at = np.array([model.names.index(v) for v in given], dtype=np.intp)
+        inside = model.T.copy()
+        inside[at] = 0.0
+        return _World(model, at, np.linalg.inv(np.eye(len(model.names)) - inside))
+
+    def means(self, causes: Floats) -> Floats:
+        """Of each row, with what stands in the place of those that are given."""
+        return np.asarray((self.model.mu + causes[:, self.given] @ self.model.T[self.given]) @ self.total)
 
 
 def _mixed(logs: Floats, several: Floats) -> Floats:

@@ -26,9 +26,10 @@ from halftrek.queries.kinds.statistics import refuse_single_values
 from halftrek.queries.kinds.terms import Expression
 from halftrek.queries.kinds.variants import Case, Event, Variant, single
 from halftrek.queries.numbers import combined
+from halftrek.queries.observed.spreads import quantile_value, spread_value
 from halftrek.queries.observed.translation import Translation
 from halftrek.queries.observed.values import summed_cuts
-from halftrek.queries.observed.worlds import Worlds
+from halftrek.queries.observed.worlds import worlds_of
 from halftrek.queries.types import (
     Arithmetic,
     DirectEffect,
@@ -111,7 +112,11 @@ def _number(term: Expression, model: CGLSCM, margins: Margins) -> Told:
             for weight, variant in of.parts:
                 total = total.plus(_mean(variant, case, model, margins), 1.0, weight)
             return total
-        case Statistic() | Quantile() | Standardized():
+        case Statistic():
+            return _moving(margins, partial(spread_value, term, model, margins))
+        case Quantile():
+            return _moving(margins, partial(quantile_value, term, model, margins))
+        case Standardized():
             raise QueryError(f"{term} is not known where a category acts; ask E[...] or P(y > 0 | ...)")
         case float() | int():
             return Told(float(term))
@@ -144,15 +149,9 @@ def _chance(term: Probability, model: CGLSCM, margins: Margins, t: Translation) 
     if any(e.at is not None for e in events):
         refuse_single_values(term if len(events) == 1 else replace(term, events=events))
     events = tuple(replace(e, of=case.placed_sum(e.of)) for e in events)
-    worlds = _worlds(tuple(v for e in events for _, v in e.of.parts), case, model, margins)
+    worlds = worlds_of(tuple(v for e in events for _, v in e.of.parts), case, model, margins)
     known = case.in_worlds.events
     return worlds.chance((*events, *known)) / _possible(worlds.chance(known), term)
-
-
-def _worlds(asked: tuple[Variant, ...], case: Case, model: CGLSCM, margins: Margins) -> Worlds:
-    seen = case.in_worlds
-    others = tuple(v for e in seen.events for _, v in e.of.parts)
-    return Worlds(model, margins, (*asked, *others), seen.given)
 
 
 def _possible(share: float, term: object) -> float:
@@ -180,7 +179,7 @@ def _mean(variant: Variant, case: Case, model: CGLSCM, margins: Margins) -> Told
 def _plain_mean(variant: Variant, case: Case, model: CGLSCM, margins: Margins, t: Translation) -> float:
     here = t.case(case)
     place = here.placed(t.variant(variant))
-    return _worlds((place,), here, model, margins).mean(place, here.in_worlds.events)
+    return worlds_of((place,), here, model, margins).mean(place, here.in_worlds.events)
 
 
 def _ranked_mean(variant: Variant, margin: Margin, case: Case, model: CGLSCM, margins: Margins) -> Told:
@@ -190,7 +189,7 @@ def _ranked_mean(variant: Variant, margin: Margin, case: Case, model: CGLSCM, ma
     def normal(t: Translation) -> Gaussian:
         here = t.case(case)
         place = here.placed(t.variant(variant))
-        if here.events or not _worlds((place,), here, model, margins).single:
+        if here.events or not worlds_of((place,), here, model, margins).single:
             raise QueryError(
                 f"{variant.variable} is ranked, and its mean is not known where categories were seen; ask "
                 f"P({variant} > 0)"

@@ -22,7 +22,9 @@ from halftrek.errors import QueryError
 from halftrek.layer import Margin
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries.evaluate import evaluate, value_of
+from halftrek.queries.kinds.statistics import conditional_of
 from halftrek.queries.kinds.variants import Case, Change, Event, Sum, Target, Variant, single
+from halftrek.queries.normal.events import box_gradient, box_probability
 from halftrek.queries.types import Distribution, Probability, Statistic
 from halftrek.queries.written.writing import Value
 
@@ -94,6 +96,38 @@ class Worlds:
         if whole <= 0.0:
             raise QueryError(f"{variant}: what was seen next to never occurs in this model")
         return total / whole
+
+    def moments(self, of: Sum, known: Sequence[Event]) -> tuple[float, float]:
+        """Mean and mean square of a sum of plain variables, given events.
+
+        With c its covariances with the variables of a box, g and H the slope and the bend of the probability P in their
+        means: ``E[w 1_B] = E[w] P + c'g`` and ``E[w² 1_B] = E[w²] P + 2 E[w] c'g + c'Hc``. H is twice the slope in the
+        covariances.
+        """
+        total, square, whole = 0.0, 0.0, 0.0
+        for way, weight in self._weighted:
+            inside = Sum(tuple((w, self._in(way, v)) for w, v in of.parts))
+            events = self._events(way, known)
+            if any(e.low >= e.high for e in events):
+                continue
+            sums = (inside, *(e.of for e in events))
+            found = conditional_of(Distribution(sums, Case({}, self._seen(way))), self.model)
+            mean, root = found.mean[: len(sums)], found.root[:, : len(sums)]
+            m, c = float(mean[0]), root[:, 0] @ root
+            share, slope, bend = 1.0, 0.0, 0.0
+            if events:
+                ends = (np.array([e.low for e in events]), np.array([e.high for e in events]))
+                share = box_probability(mean[1:], root[:, 1:], *ends)
+                if share <= RARE:
+                    continue
+                by_mean, by_cov = box_gradient(mean[1:], root[:, 1:], *ends)
+                slope, bend = float(c[1:] @ by_mean), 2.0 * float(c[1:] @ by_cov @ c[1:])
+            total += weight * (m * share + slope)
+            square += weight * ((m**2 + float(c[0])) * share + 2.0 * m * slope + bend)
+            whole += weight * share
+        if whole <= 0.0:
+            raise QueryError(f"{of}: what was seen next to never occurs in this model")
+        return total / whole, square / whole
 
     def _moved(self, of: Sum, event: Event, case: Case, step: float) -> Event:
         """An event with ends moved against its covariance with a variable, which is moving its mean by that."""
@@ -188,6 +222,13 @@ class Worlds:
             return [(way, 1.0) for way in self._ways]
         logs = np.array([_log_density(self.model, self._seen(way)) for way in self._ways])
         return list(zip(self._ways, np.exp(logs - logs.max()).tolist(), strict=True))
+
+
+def worlds_of(asked: tuple[Variant, ...], case: Case, model: CGLSCM, margins: Mapping[str, Margin]) -> Worlds:
+    """The worlds of variables, and of what stands behind the bar."""
+    seen = case.in_worlds
+    others = tuple(v for e in seen.events for _, v in e.of.parts)
+    return Worlds(model, margins, (*asked, *others), seen.given)
 
 
 def _key(variant: Variant) -> Key:

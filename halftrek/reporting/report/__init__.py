@@ -88,7 +88,7 @@ def _report(
     asked = [ask(fit, query, how) for query in queries]
     common = common_warnings(asked)
     focus = _focus(queries)
-    checks, found = checks_chapter(fit) if fit.acting is None else (left_out(), [])
+    checks, found = checks_chapter(fit)
     head = title or _title(queries, fit)
     makers: list[Callable[[], Chapter]] = [
         lambda: graph_chapter(fit, question_ends(queries[0]) if queries else (None, None)),
@@ -97,6 +97,7 @@ def _report(
         lambda: effects_chapter(fit, how, focus),
         lambda: parameters_chapter(fit, how),
         lambda: checks,
+        *([] if fit.acting is None else [left_out]),
         lambda: data_chapter(fit),
         lambda: reproduce_chapter(fit, [str(q) for q in queries], head, name, how),
     ]

@@ -27,10 +27,8 @@ NO_NUMBER = "identified, no single number"
 METHOD = "maximum likelihood of the rows, district by district"
 
 _LEFT_OUT = (
-    "Tests and measures of fit: they compare covariances with those of the model, and the covariances of a category "
-    "that acts do not say all that the model says of it.",
-    "Residual correlations, R² and edges that the data ask for: they are made of the same covariances.",
-    "The check of straight lines: it takes outcomes and causes for plain columns.",
+    "Indices of fit, residual correlations, R² and edges that the data ask for: they compare covariances with those of "
+    "the model, and the covariances of a category that acts do not say all that the model says of it.",
     "Formulas in covariances: they show that the graph allows an answer, but are those of a linear model; the numbers "
     "here are at the maximum of the likelihood of the rows.",
     "What the rows say without the graph: it is a regression line, which is not on the scale of a risk.",

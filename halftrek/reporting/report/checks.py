@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.errors import InputError
+from halftrek.inference.checks.acting.edges import wider
 from halftrek.inference.checks.constraints import constraint_tests
 from halftrek.inference.checks.edges.modification import modification_notes, modifications
 from halftrek.inference.checks.linearity import line_tests
@@ -44,6 +45,8 @@ def checks_chapter(fit: Fit) -> tuple[Chapter, list[str]]:
         ("How much each equation explains", lambda: _explained(fit)),
         ("Are effects straight lines?", lambda: _lines(fit, warnings)),
     )
+    if fit.acting is not None:  # the others are made of covariances
+        chapters = (chapters[0], chapters[1], chapters[-1])
     for title, make in chapters:
         try:
             found = make()
@@ -57,6 +60,8 @@ def _overall(fit: Fit, warnings: list[str]) -> Document:
     found, test = usual_measures(fit)
     scaled = "" if test == NORMAL_THEORY else f" ({test})"
     kind = "Test" if fit.method == "dwls" else "Likelihood-ratio test"
+    if fit.acting is not None:
+        return _overall_acting(fit, found, test, warnings)
     parts: list[Piece] = []
     if not found.df:
         parts.append(Paragraph("The model has no degrees of freedom: it fits any data, so data cannot contradict it."))
@@ -74,6 +79,31 @@ def _overall(fit: Fit, warnings: list[str]) -> Document:
             warnings.append(
                 f"The data contradict the graph as a whole (χ² = {number(found.chi2)}, {found.df} degrees of freedom, "
                 f"{p_words(found.pvalue)}): see what fails under “Does the model fit the data?”."
+            )
+    return [*parts, Table(("measure", "value", "meaning"), _measures(found))]
+
+
+def _overall_acting(fit: Fit, found: Measures, test: str, warnings: list[str]) -> Document:
+    """Where categories act: against the largest graph around this one that data can tell."""
+    parts: list[Piece] = []
+    if not found.df:
+        parts.append(Paragraph("The graph leaves no edge out that data could tell: they cannot contradict it."))
+    elif found.pvalue is None:
+        parts.append(Remark(f"{test}."))
+    else:
+        result = f"χ² = {number(found.chi2)} with {found.df} degrees of freedom, {p_words(found.pvalue)}"
+        bad = found.pvalue < LEVEL
+        verdict = "contradict the graph as a whole" if bad else "do not contradict the graph as a whole"
+        edges = ", ".join(map(str, wider(fit)))
+        parts.append(
+            Paragraph(
+                f"{test[0].upper()}{test[1:]}: {edges}. {result}. At the {100 * LEVEL:g}% level the data {verdict}."
+            )
+        )
+        if bad:
+            warnings.append(
+                f"The data contradict the graph as a whole ({result}): see what fails under “Does the model fit the "
+                f"data?”."
             )
     return [*parts, Table(("measure", "value", "meaning"), _measures(found))]
 
@@ -102,7 +132,7 @@ def _three(value: float) -> str:
 
 
 def _tests(fit: Fit, warnings: list[str]) -> Document:
-    found = constraint_tests(fit)
+    found = [row for row in constraint_tests(fit) if row.kind != "together"]  # which is told before
     parts: list[Piece] = []
     if not found:
         return [Paragraph("The graph implies nothing that data could contradict.")]

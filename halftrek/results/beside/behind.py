@@ -36,9 +36,8 @@ def layer_table(
         fitted, table, held, outcomes, table_how(fitted, wanted), decide=partial(verdict_of, fitted.graph),
         unidentified=unidentified,
     )  # fmt: skip
-    own = [v for v in table.names if v in outcomes and (m := layer.margin(v)) is not None and m.cut]
-    kinked = [note("kinked behind")] if own and held else []
-    return _with_notes(rows, found, [*unit_notes(fitted, held, outcomes, wanted), *kinked])
+    cut = [v for v in outcomes if (m := layer.margin(v)) is not None and m.cut]
+    return _with_notes(rows, found, [*unit_notes(fitted, held, outcomes, wanted), *_kinked(table, held, cut)])
 
 
 def acting_table(
@@ -54,7 +53,14 @@ def acting_table(
     found = acting_units(
         fitted, table, held, outcomes, wanted, decide=partial(verdict_of, fitted.graph), unidentified=unidentified
     )
-    return _with_notes(rows, found, unit_notes(fitted, held, outcomes, wanted))
+    margins = {} if fitted.acting is None else fitted.acting.margins
+    cut = [v for v in outcomes if v in margins and margins[v].cut]
+    return _with_notes(rows, found, [*unit_notes(fitted, held, outcomes, wanted), *_kinked(table, held, cut)])
+
+
+def _kinked(table: Table, held: Mapping[str, Floats], cut: Sequence[str]) -> list[Note]:
+    """That an outcome in categories is asked for in another world, where it was seen in this one."""
+    return [note("kinked behind")] if held and any(v in table.names for v in cut) else []
 
 
 def _with_notes(rows: object, found: Columns, notes: Sequence[Note]) -> Frame:

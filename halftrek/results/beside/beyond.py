@@ -39,6 +39,8 @@ def beyond_frame(
     refuse_test_options(multiplicity, level)
     if beyond == "linearity":
         return as_frame(_columns(line_tests(fit), multiplicity, level), fit.frame)
+    if fit.acting is not None:
+        raise InputError("beyond='correlation' is not known where a category acts; ask fit.tests(), or for 'linearity'")
     with late_bar("independent errors") as progress:
         return as_frame(_columns(pair_tests(fit, progress), multiplicity, level), fit.frame)
 

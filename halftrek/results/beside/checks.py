@@ -51,11 +51,15 @@ def implication_frame(
 ) -> Frame:
     """One row for each thing that the graph implies, and for each equation whether it is a straight line.
 
-    P-values are adjusted for the number of claims about covariances, and of equations, each for themselves.
+    P-values are adjusted for the number of claims about covariances, and of equations, each for themselves. A test of
+    all edges together is no further claim.
     """
     refuse_test_options(multiplicity, level)
     columns: dict[str, list[object]] = {}
-    for rows in (constraint_tests(fit, robust), [_as_constraint(line) for line in lines_at_hand(fit)]):
+    claims = constraint_tests(fit, robust)
+    single = [row for row in claims if row.kind != "together"]
+    lines = [_as_constraint(line) for line in lines_at_hand(fit)]
+    for rows in ([row for row in claims if row.kind == "together"], single, lines):
         p = np.array([row.p for row in rows], dtype=float)
         final = adjusted(p, multiplicity)
         part = _columns(rows, Constraint)
@@ -70,7 +74,7 @@ def implication_frame(
 
 def _as_constraint(line: LineTest) -> Constraint:
     numbers = (line.statistic, float(line.df), line.p)
-    return Constraint("linearity", line.constraint, float("nan"), "RESET", *numbers, line.note)
+    return Constraint("linearity", line.constraint, float("nan"), line.test, *numbers, line.note)
 
 
 def restriction_frame(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast, get_args
 
 from halftrek.bottom.choices import ColumnKind, Estimator
@@ -85,20 +86,19 @@ def fit_where_acting(
     from halftrek.estimation.acts.fit import fit_acting
 
     rows = read_twice(rows)
-    if isinstance(read, Patterns):
-        raise DataError(
-            "a column that acts needs complete rows, and some have missing values; leave these out with missing='drop'"
-        )
     for v, kind in kinds.items():
         if kind == "ordered" and chosen.children(v):
             raise _say_what_acts(v, chosen.children(v)[0], 0)
-    moments, rows = read.select(chosen.observed), rows.select(chosen.observed)
+    data, rows = read.select(chosen.observed), rows.select(chosen.observed)
+    moments = data.unrestricted.moments if isinstance(data, Patterns) else data  # of columns as they are, for tables
     block = all_rows(rows)
     sampling, texts = rows.sampling is not None, labels_of(levels)
     found = fit_acting(chosen, block.values, kinds, block.weights, block.cluster, texts, sampling=sampling)
     code: Code = "converged" if found.converged else "not converged"
     status = Status(code, (note("at the maximum" if found.converged else "steps ran out, acting"),))
     model, _ = found.at(chosen, found.theta)
+    if isinstance(data, Patterns):
+        found = replace(found, missing=data.sentence)
     return Fitted(chosen, moments, model, found.loglik, status, rows=rows, acting=found)
 
 

@@ -45,7 +45,7 @@ from halftrek.queries.kinds.effects import EFFECTS
 from halftrek.queries.units import unit_query
 from halftrek.results.answering import answer, answer_from_model, how_of, identified, verdict_of
 from halftrek.results.answers import Answer
-from halftrek.results.beside.behind import layer_table, on_the_scale
+from halftrek.results.beside.behind import acting_table, layer_table, on_the_scale
 from halftrek.trust import (
     judged_columns,
     judged_decomposition,
@@ -62,6 +62,13 @@ def measures_of(fitted: Fitted, robust: bool | RobustTest | None = None) -> dict
 
     Left out, test and indices are those that suit the rows: they count clusters and sampling weights, if there are any.
     """
+    if fitted.acting is not None:
+        if robust not in (None, True, False):
+            raise InputError(f"robust={robust!r} is not known where a category acts; say robust=True, or leave it out")
+        from halftrek.inference.checks.acting.overall import acting_measures  # here, for few need it
+
+        found, words, added = acting_measures(fitted, robust)
+        return found.to_dict() | {"test": words, "added": added}
     if fitted.method == "dwls":
         return dwls_measures(fitted).to_dict() | {"test": WEIGHTED}
     if robust is None:
@@ -79,6 +86,10 @@ def restrictions_of(
     fitted: Fitted, question: str | Query, *, multiplicity: Multiplicity = "holm", robust: bool | None = None
 ) -> list[Contradiction]:
     """What an identified answer rests on, tested; those restrictions first whose relaxing would move it most."""
+    if fitted.acting is not None:
+        raise InputError(
+            "what an answer rests on is not known where a category acts; ask fit.tests() for all that is left out"
+        )
     query = identified(fitted.graph, question)
     if fitted.moments.layer is not None and not isinstance(query, EFFECTS):
         raise InputError(
@@ -163,16 +174,12 @@ def counterfactual_of(
         if isinstance(source, Fitted):
             return answer(source, on_the_scale(source, question), **uncertainty)
         return answer_from_model(source, question)
-    if isinstance(source, Fitted) and source.acting is not None:
-        raise InputError(
-            "fit.counterfactual() of a table is not known where a category acts; give one unit at a time, "
-            "{'x': 0.2, 'y': 1}, or ask fit.query(...)"
-        )
     names = source.model.names if isinstance(source, Fitted) else source.names
     table = read_table(rows, names, also=columns_named(do), categories=known)
-    if isinstance(source, Fitted) and source.moments.layer is not None:
+    if isinstance(source, Fitted) and (source.moments.layer is not None or source.acting is not None):
         values = held_values(graph, do, table)
-        return layer_table(source, rows, table, values, outcomes, how_of(**uncertainty), unidentified)
+        made_by = layer_table if source.acting is None else acting_table
+        return made_by(source, rows, table, values, outcomes, how_of(**uncertainty), unidentified)
     held, said = tuple(held_values(graph, do, table)), ""
     if isinstance(source, Fitted):
         decide = partial(verdict_of, graph)

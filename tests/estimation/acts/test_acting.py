@@ -220,17 +220,14 @@ def test_what_is_not_known_is_refused_by_name() -> None:
     with pytest.raises(QueryError, match="can be held at one of its values: 0, 1"):
         fit.query("P(ill > 0 | do(d=2))")
     with pytest.raises(QueryError, match="is not known where a category acts"):
-        fit.query("Var[ill | do(d=1)]")
+        fit.query("std(d ~> ill)")
     with pytest.raises(InputError, match='interval="profile" is not known where a category acts'):
         fit.query("d ~> ill", interval="profile")
-    for name in ("measures", "r2", "decompose", "tests"):
+    for name in ("residuals", "r2", "decompose", "modifications"):
         with pytest.raises(InputError, match=rf"fit\.{name}\(\) is not known where a category acts"):
             getattr(fit, name)()
     with pytest.raises(DataError, match="'y' is ranked and 'd' acts on it"):
         ht.fit(INSTRUMENT, rows, kinds={"d": "acts", "y": "ranked"})
-    rows.loc[0, "z"] = np.nan
-    with pytest.raises(DataError, match="needs complete rows"):
-        ht.fit(INSTRUMENT, rows, kinds={"d": "acts"})
 
 
 def test_a_fit_travels_and_is_saved(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 import halftrek as ht
 from halftrek.errors import NotIdentifiedError, QueryError
 from halftrek.estimation.acts.fit import fit_acting
-from halftrek.estimation.acts.likelihood import pieces
+from halftrek.estimation.acts.likelihood import own_places, pieces, scores
 from halftrek.estimation.acts.places import in_units
 from tests.narrow import interval_of, se_of, value_of
 
@@ -90,3 +90,26 @@ def test_errors_that_run_off_make_no_model_and_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert pieces(places, district, far, seen) is None
+
+
+def test_three_categories_in_an_open_district_come_to_their_top() -> None:
+    """Scores hardly vary along what the graph leaves open, and mislead; the likelihood's own bend does not."""
+    rng = np.random.default_rng(0)
+    n = 500
+    z, hidden, other = rng.normal(size=(3, n))
+    d = (0.9 * z + 0.6 * hidden + 0.8 * rng.normal(size=n) > 0.2).astype(float)
+    a = (other + rng.normal(size=n) > 0.3).astype(float)
+    y = np.digitize(0.7 * d - 0.6 * hidden + 0.5 * a + 0.5 * other + 0.7 * rng.normal(size=n), [0.2, 1.2])
+    table = pd.DataFrame({"z": z, "d": d, "a": a, "y": y.astype(float)})
+    graph = ht.graph("z -> d -> y; d <-> y; a -> y; a <-> y")
+    acting = fit_acting(graph, table[list(graph.observed)].to_numpy(), {**KINDS, "a": "acts"})
+    assert acting.converged
+    places = acting.places(graph)
+    seen = in_units(graph.observed, table[list(graph.observed)].to_numpy(), acting.margins, acting.centre, acting.scale)
+    for district in places.districts:
+        at = own_places(district)
+        each = scores(places, district, acting.theta, seen, at)
+        assert each is not None
+        slope = each.sum(axis=0)
+        errors = np.sqrt(np.diag(acting.spread)[at])
+        assert np.abs(slope * errors).max() < 1e-3  # of what moves the likelihood by a half

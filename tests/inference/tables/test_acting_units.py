@@ -10,6 +10,8 @@ import pytest
 
 import halftrek as ht
 from halftrek.errors import InputError, NotIdentifiedError, QueryError
+from halftrek.inference.standard_errors.acting import value_where_acting
+from halftrek.syntax import parse_question
 from tests.narrow import interval_of, se_of, value_of
 
 GRAPH = "z -> {d, g}; d -> {s, w, y}; s -> {y, w}; g -> {y, w}; d <-> y"
@@ -132,10 +134,73 @@ def test_one_unit_would_have_been_what_a_question_says(fit: ht.Fit) -> None:
     one = fit.query("E[y_{d=1} | z=0.4, d=0, g=1]")
     assert (value_of(found), se_of(found)) == (value_of(one), se_of(one))
     assert interval_of(found) == interval_of(one)
-    with pytest.raises(InputError, match="of a table is not known where a category acts"):
-        fit.counterfactual(pd.DataFrame([unit]), do={"d": 1}, outcome="y")
     with pytest.raises(QueryError, match="one unit has one outcome at a time"):
         fit.counterfactual(unit, do={"d": 1}, outcome=["y", "w"])
+
+
+UNITS: list[dict[str, float]] = [
+    {"z": 0.4, "d": 0.0, "g": 1.0},
+    {"z": 0.4, "d": 0.0, "y": 1.0},
+    {"z": -0.2, "d": 1.0, "w": 4.0},
+    {"z": 0.1, "w": 3.0},
+    {"z": 1.0},
+    {"d": 1.0, "y": 2.0},
+]
+
+
+@pytest.mark.parametrize(("do", "outcome"), [("d=1", "y"), ("z=0.8", "d"), ("z=0.8", "w"), ("d=0", "w")])
+def test_a_table_of_what_would_have_been_is_its_units_one_by_one(fit: ht.Fit, do: str, outcome: str) -> None:
+    held, units = {do[0]: float(do[2:])}, UNITS[:-1] if do[0] == "z" else UNITS
+    table = fit.counterfactual(pd.DataFrame(units), do=held, outcome=outcome)
+    assert len(table) == len(units)
+    for k, unit in enumerate(units):
+        seen = ", ".join(f"{v}={x}" for v, x in unit.items())
+        one = value_where_acting(fit, parse_question(f"E[{outcome}_{{{do}}} | {seen}]"))
+        assert table[outcome][k] == pytest.approx(one, abs=2e-5), unit
+    if do[0] != "z":
+        plain = fit.predict(pd.DataFrame({"z": [1.0]}), outcome, do=held)
+        assert table[outcome][4] == pytest.approx(plain[outcome][0], abs=1e-9)
+
+
+def test_errors_of_a_table_of_what_would_have_been_are_those_of_one_unit(fit: ht.Fit) -> None:
+    one = fit.counterfactual({"z": 0.4, "d": 0.0}, do={"z": 0.8}, outcome="d")
+    table = fit.counterfactual(pd.DataFrame({"z": [0.4], "d": [0.0]}), do={"z": "+0.4"}, outcome="d")
+    assert (table["d"][0], table["se"][0]) == pytest.approx((value_of(one), se_of(one)), rel=1e-4)
+    assert (table["ci_low"][0], table["ci_high"][0]) == pytest.approx(interval_of(one), rel=1e-4)
+    with pytest.raises(QueryError, match="w: columns in categories, of what was seen and of what would have been"):
+        fit.counterfactual(pd.DataFrame([UNITS[-1]]), do={"z": 0.8}, outcome="w")
+
+
+def both_worlds(fit: ht.Fit, do: dict[str, float]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The world as it is and another one, of the same errors, at z = 0.4."""
+    return simulated(fit, 0.4), simulated(fit, do.get("z", 0.4), {v: x for v, x in do.items() if v != "z"})
+
+
+def test_what_would_have_been_is_that_of_simulated_worlds(fit: ht.Fit) -> None:
+    now, then = both_worlds(fit, {"z": 1.4})
+    for seen in ({"d": 0.0}, {"d": 0.0, "y": 1.0}, {"y": 0.0, "g": 1.0}, {}):
+        some = np.all([now[v] == x for v, x in seen.items()], axis=0) if seen else slice(None)
+        for outcome in ("d", "y", "w"):
+            found = fit.counterfactual(pd.DataFrame([{"z": 0.4, **seen}]), do={"z": "+1"}, outcome=outcome)
+            known = then[outcome][some]
+            assert found[outcome][0] == pytest.approx(known.mean(), abs=0.015), (seen, outcome)
+            assert found["noise_sd"][0] == pytest.approx(known.std(), abs=0.02), (seen, outcome)
+    done = both_worlds(fit, {"d": 1.0})[1]
+    found = fit.counterfactual(pd.DataFrame([{"z": 0.4, "d": 0.0, "y": 1.0}]), do={"d": 1}, outcome="y")
+    some = (now["d"] == 0.0) & (now["y"] == 1.0)
+    assert [found[f"P(y={k})"][0] for k in range(3)] == pytest.approx(
+        [float((done["y"][some] == k).mean()) for k in range(3)], abs=0.01
+    )
+
+
+def test_what_was_seen_and_is_not_changed_stays(fit: ht.Fit) -> None:
+    rows = pd.DataFrame([{"z": 0.4, "d": 0.0, "g": 2.0, "w": 3.0}])
+    for outcome, value in (("z", 0.4), ("g", 2.0)):
+        found = fit.counterfactual(rows, do={"d": 1}, outcome=outcome)
+        assert (found[outcome][0], found["noise_sd"][0]) == pytest.approx((value, 0.0), abs=1e-6)
+    done = fit.counterfactual(rows, do={"d": 1, "g": 2}, outcome="w")
+    assert done["w"][0] == pytest.approx(3.0 + value_of(fit.query("d ~> w")), abs=1e-6)  # its own error stays
+    assert done["noise_sd"][0] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_what_is_not_known_of_rows_is_refused(fit: ht.Fit) -> None:
