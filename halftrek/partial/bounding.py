@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Unpack, cast
 
@@ -22,10 +22,10 @@ from halftrek.layer import Layer
 from halftrek.models import CGLSCM
 from halftrek.notes import Note, note
 from halftrek.partial.assumptions import Assumption, Weight, Within, conditions_of, read_assumptions, relaxed
-from halftrek.partial.chance.interval import Chance, Spread, chance_of
+from halftrek.partial.beyond_seen import refuse_beyond_seen
+from halftrek.partial.chance.interval import Chance, by_rows, chance_of
 from halftrek.partial.chance.likelihood import Piece
-from halftrek.partial.chance.program import Point, Program
-from halftrek.partial.chance.search import Search
+from halftrek.partial.chance.program import Program
 from halftrek.partial.chance.setting import program_of, vector_of
 from halftrek.partial.fibre import fibre_of
 from halftrek.partial.observed import observed_part
@@ -33,13 +33,14 @@ from halftrek.partial.sets import End, IdentifiedSet, identified_set
 from halftrek.partial.sets.covariance import held_weights, plain_latents
 from halftrek.queries import Query, Standardized, check_query
 from halftrek.queries.kinds.effects import EFFECTS
-from halftrek.queries.observed.values import behind_question, observed
+from halftrek.queries.observed.values import behind_question, observed, observed_scale
+from halftrek.queries.types import Distribution
 from halftrek.results.answering import about_the_fit
 from halftrek.results.given.inputs import read_question
 from halftrek.results.sets.bounds import Bounds, Refuted
 from halftrek.results.workflow import Fitting
 from halftrek.results.workflow import fit as fit_graph
-from halftrek.trust import Leeway, leeway
+from halftrek.trust import leeway
 
 Assumed = str | Iterable[object]
 
@@ -92,6 +93,7 @@ def bounds_of(
     wide = _relaxed_fit(fit, assumed)
     layer = fit.moments.layer
     behind = query if layer is None else behind_question(query, layer)
+    refuse_beyond_seen(behind, fit.graph, wide, assumed)
     with late_bar("bounds") as advance:
         found = identified_set(
             fit.graph, wide.model.cov, wide.model.mean, behind, assumed,
@@ -169,29 +171,24 @@ def _chance(fit: Fitted, wide: Fitted, query: Query, found: IdentifiedSet, level
     pieces = _pieces(program, found)
     starts = _starts(program, wide) if found.empty or not found.proved else []
     given = leeway(wide, found.query, level)
-    layer = None if isinstance(query, EFFECTS) else wide.moments.layer
-    spread = None if layer is None else _spread(layer, query, found, program, given)
-    return chance_of(program, pieces, starts, level, given, kind=kind, proved=found.proved, spread=spread)
+    layer = wide.moments.layer
+    if layer is None:
+        return chance_of(program, pieces, starts, level, given, kind=kind, proved=found.proved)
+    likely = found.empty and isinstance(query, EFFECTS)  # the test of what is assumed is all there is
+    spread = None if likely else by_rows(given, lambda side: _cut_slopes(query, found, side, layer))
+    on = "plain" if isinstance(query, Distribution) else observed_scale(query, layer)
+    return chance_of(
+        program, pieces, starts, level, given, kind=kind, proved=found.proved, spread=spread, scale=on
+    )  # fmt: skip
 
 
-def _spread(layer: Layer, query: Query, found: IdentifiedSet, program: Program, given: Leeway) -> Spread:
-    """The error of an end on the scale of the columns: by how each row moves the moments behind, and the cuts.
-
-    Near an end the answer is the farthest of all within a little deviance, so that its slope in the data is along what
-    that adds to the slope of the deviance, and as long as the likelihood's own error of the end says. A cut moves an
-    end, which is an extreme of the answer, as it moves the answer of the model there.
-    """
-
-    def error(search: Search, point: Point, side: int, usual: float) -> float:
-        model = (found.lower if side < 0 else found.upper).model
-        assert model is not None  # its vector is where the end was looked at
-        added = point.loss_slope - program.at(search.origin).loss_slope  # the graph itself may not fit to the last bit
-        mean, cov = program.coordinates.seen_slopes(side * added)
-        length = given.usual(mean, cov)
-        scale = usual / length if length > 0.0 else 0.0
-        return given.error(scale * mean, scale * cov, observed(query, model, layer).values[0].cuts)
-
-    return error
+def _cut_slopes(query: Query, found: IdentifiedSet, side: int, layer: Layer) -> Mapping[str, Floats]:
+    """How an end moves with the cuts: as the answer of the model there does."""
+    if isinstance(query, EFFECTS):
+        return {}
+    model = (found.lower if side < 0 else found.upper).model
+    assert model is not None  # its vector is where the end was looked at
+    return observed(query, model, layer).values[0].cuts
 
 
 def _held(assumption: Assumption) -> bool:

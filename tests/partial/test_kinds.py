@@ -1,13 +1,18 @@
 """Bounds where columns are ordered or ranked: the set at the covariance behind, intervals by how rows move its ends."""
 
+from collections.abc import Iterator
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import logit
 
 import halftrek as ht
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import InputError, NotIdentifiedError, QueryError
+from halftrek.layer import RowInfluence
 from halftrek.models import CGLSCM
 from halftrek.queries.observed.values import observed
 from halftrek.results.given.column_kinds import Kinds
@@ -24,6 +29,19 @@ def confounded(n: int, seed: int = 0) -> pd.DataFrame:
     x = 0.6 * u + 0.8 * rng.normal(size=n)
     y = 0.5 * x + 0.4 * u + 0.7 * rng.normal(size=n)
     return pd.DataFrame({"x": x, "y": (y > 0.3).astype(float), "site": np.arange(n) % 2})
+
+
+def bow_models(fit: ht.Fit, names: tuple[str, str], correlations: Floats) -> Iterator[CGLSCM]:
+    """Models of a bow with the covariance of a fit: for each correlation of errors the effect that keeps it."""
+    (sxx, sxy), (_, syy) = fit.moments.cov
+    mean, left = fit.moments.mean, syy - sxy**2 / sxx  # of y given x
+    for r in correlations:
+        # Var(e) = syy - 2 b sxy + b^2 sxx and Cov(x, e) = sxy - b sxx = r sd(x) sd(e)
+        gap = r / np.sqrt(1.0 - r**2) * np.sqrt(left / sxx)
+        b = sxy / sxx - gap
+        omega = np.array([[sxx, gap * sxx], [gap * sxx, left + gap**2 * sxx]])
+        T = np.array([[0.0, b], [0.0, 0.0]])
+        yield CGLSCM(names, T, np.zeros((0, 2)), mean - mean @ T, omega)
 
 
 def test_the_set_is_that_of_the_covariance_behind() -> None:
@@ -90,18 +108,10 @@ QUESTIONS = [
 def test_sets_of_risks_are_what_models_with_the_covariance_say(question: str) -> None:
     """The slow way: arcs of all sizes, each with the effect that keeps the covariance, asked one by one."""
     fit = ht.fit(GRAPH, confounded(900), kinds=KINDS)
-    layer, mean = fit.moments.layer, fit.moments.mean
+    layer = fit.moments.layer
     assert layer is not None
-    (sxx, sxy), (_, syy) = fit.moments.cov
     values = []
-    for r in np.linspace(-0.3, 0.4, 201):
-        # Var(e) = syy - 2 b sxy + b^2 sxx and Cov(x, e) = sxy - b sxx = r sd(x) sd(e)
-        left = syy - sxy**2 / sxx  # of y given x
-        gap = r / np.sqrt(1.0 - r**2) * np.sqrt(left / sxx)
-        b = sxy / sxx - gap
-        omega = np.array([[sxx, gap * sxx], [gap * sxx, left + gap**2 * sxx]])
-        T = np.array([[0.0, b], [0.0, 0.0]])
-        model = CGLSCM(("x", "y"), T, np.zeros((0, 2)), mean - mean @ T, omega)
+    for model in bow_models(fit, ("x", "y"), np.linspace(-0.3, 0.4, 201)):
         np.testing.assert_allclose(model.cov, fit.moments.cov, atol=1e-9)
         found = observed(parse_question(question), model, layer, slopes=False).result
         assert isinstance(found, float)
@@ -126,8 +136,43 @@ def test_a_refused_risk_shows_its_set_in_numbers_of_the_columns() -> None:
         assert ht.identify(GRAPH, question).status == "not identified"
     rows = confounded(300).assign(m=lambda d: np.exp(d["x"]))
     ranked = ht.fit("m -> y; m <-> y", rows, kinds={"m": "ranked", "y": "ordered"})
-    with pytest.raises(QueryError, match=r"the mean of m, which is ranked, .* ask for P\(m > "):
+    with pytest.raises(QueryError, match=r"the mean of m, which is ranked, .* categories or ranges; ask for P\(m > "):
         ranked.bounds("E[m | y=1]")
+
+
+WAGES = [
+    "E[wage | do(x=1)]",
+    "E[wage | do(x=1)] - E[wage | do(x=0)]",
+    "2 * E[wage | do(x=1)] / E[wage | do(x=0)]",
+    "E[wage_{x=1} | x=0]",
+]
+
+
+@pytest.mark.parametrize("question", WAGES)
+def test_sets_of_means_of_a_ranked_column_are_what_models_with_the_covariance_say(question: str) -> None:
+    """The slow way again: each arc, and the mean over all ranks, by ``observed``."""
+    rows = confounded(400).assign(wage=lambda d: np.exp(1.0 + d["x"] * 0.3 + np.random.default_rng(5).normal(size=400)))
+    fit = ht.fit("x -> wage; x <-> wage", rows, kinds={"wage": "ranked"})
+    layer = fit.moments.layer
+    assert layer is not None
+    models = list(bow_models(fit, ("x", "wage"), np.linspace(-0.3, 0.4, 201)))
+    values = [observed(parse_question(question), model, layer, slopes=False).result for model in models]
+    assumed = ["corr(x <-> wage) in [-0.3, 0.4]"]
+    found = fit.bounds(question, assume=assumed)
+    assert (found.low, found.high) == pytest.approx((min(values), max(values)), rel=2e-5)
+    assert found.certificate == "searched"
+    assert found.interval is not None
+    assert found.interval[0] < found.low
+    assert found.interval[1] > found.high
+
+
+def test_the_mean_of_a_ranked_column_has_no_bounds_beyond_the_values_seen() -> None:
+    rows = confounded(400).assign(wage=lambda d: np.exp(d["y"] + d["x"]))
+    fit = ht.fit("x -> wage; x <-> wage", rows, kinds={"wage": "ranked"})
+    for at, side in ((2, "largest"), (-2, "smallest")):
+        match = rf"mean of wage, which is ranked, .* % of the units beyond the {side} value seen, .* ask for P\(wage > "
+        with pytest.raises(QueryError, match=match):
+            fit.bounds(f"E[wage | do(x={at})]", assume=["corr(x <-> wage) in [-0.3, 0.4]"])
 
 
 def test_contradicted_assumptions_leave_no_interval_of_a_risk() -> None:
@@ -160,3 +205,47 @@ def test_groups_have_bounds_and_what_is_not_known_is_refused_by_name() -> None:
     ), kinds=acts)  # fmt: skip
     with pytest.raises(InputError, match=r"fit\.bounds\(\) is not known where a category acts"):
         acting.bounds("x ~> y")
+
+
+def _risk_ends(S: Floats, mean: Floats, tau: float) -> Floats:
+    """Both ends of the risk at x = 1 in a bow, by its closed form: the effect, then the normal distribution."""
+    left = S[1, 1] - S[0, 1] ** 2 / S[0, 0]
+    found = []
+    for r in (0.4, -0.3):
+        b = S[0, 1] / S[0, 0] - r / np.sqrt(1.0 - r * r) * np.sqrt(left / S[0, 0])
+        spread = np.sqrt(S[1, 1] - 2.0 * b * S[0, 1] + b * b * S[0, 0])
+        found.append(NormalDist().cdf((mean[1] + b * (1.0 - mean[0]) - tau) / spread))
+    return np.array(found)
+
+
+def test_errors_of_ends_are_how_rows_move_their_closed_form() -> None:
+    """Each row's influence on correlations, mean and cut, through differences of the closed form."""
+    n = 300
+    rows = confounded(n)
+    fit = ht.fit(GRAPH, rows, kinds=KINDS)
+    layer, S, mean = fit.moments.layer, np.array(fit.moments.cov), np.array(fit.moments.mean)
+    assert layer is not None
+    assert layer.names == ("x", "y")
+    tau, step = float(layer.margins[1].cuts[0]), 1e-6
+    values = rows[["x", "y"]].to_numpy()
+    influence = RowInfluence(layer)
+    products = influence.products(values, np.arange(2))
+    moved = np.zeros((n, 2))
+    for k, (i, j) in enumerate(zip(*np.triu_indices(2), strict=True)):
+        way = np.zeros((2, 2))
+        way[i, j] = way[j, i] = step
+        slope = (_risk_ends(S + way, mean, tau) - _risk_ends(S - way, mean, tau)) / (2.0 * step)
+        moved += products[:, k, None] * slope
+    way = np.array([step, 0.0])
+    slope = (_risk_ends(S, mean + way, tau) - _risk_ends(S, mean - way, tau)) / (2.0 * step)
+    moved += influence.means(values)[:, :1] * slope
+    slope = (_risk_ends(S, mean, tau + step) - _risk_ends(S, mean, tau - step)) / (2.0 * step)
+    moved += influence.cuts(values, 1, np.ones(1))[:, None] * slope
+    errors = np.sqrt((moved**2).mean(axis=0) / n)
+    found = fit.bounds("P(y = 1 | do(x=1))", assume=ASSUMED)
+    ends = np.array([found.low, found.high])
+    np.testing.assert_allclose(ends, _risk_ends(S, mean, tau), rtol=1e-9)
+    assert found.interval is not None
+    quantile = next(float(n.facts["quantile"]) for n in found.notes if n.code == "stoye set")
+    reach = np.abs(logit(np.array(found.interval)) - logit(ends)) * ends * (1.0 - ends)
+    np.testing.assert_allclose(reach / quantile, errors, rtol=1e-6)
