@@ -169,7 +169,7 @@ def test_sets_of_means_of_a_ranked_column_are_what_models_with_the_covariance_sa
 def test_the_mean_of_a_ranked_column_has_no_bounds_beyond_the_values_seen() -> None:
     rows = confounded(400).assign(wage=lambda d: np.exp(d["y"] + d["x"]))
     fit = ht.fit("x -> wage; x <-> wage", rows, kinds={"wage": "ranked"})
-    for at, side in ((2, "largest"), (-2, "smallest")):
+    for at, side in ((4, "largest"), (-4, "smallest")):
         match = rf"mean of wage, which is ranked, .* % of the units beyond the {side} value seen, .* ask for P\(wage > "
         with pytest.raises(QueryError, match=match):
             fit.bounds(f"E[wage | do(x={at})]", assume=["corr(x <-> wage) in [-0.3, 0.4]"])
