@@ -169,7 +169,7 @@ def _chance(fit: Fitted, wide: Fitted, query: Query, found: IdentifiedSet, level
     loose = tuple(a for a in found.assumptions if not _held(a))
     program = program_of(wide, found.query, conditions_of(loose, fit.graph, wide.model.names))
     pieces = _pieces(program, found)
-    starts = _starts(program, wide) if found.empty or not found.proved else []
+    starts = _starts(program, wide) if found.empty or not (found.proved or kind == "stoye") else []
     given = leeway(wide, found.query, level)
     layer = wide.moments.layer
     if layer is None:

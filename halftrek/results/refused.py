@@ -19,7 +19,7 @@ ACTING = (
     "benchmark",
 )  # fmt: skip
 BEHIND = (
-    "profile", "adjustments", "instruments", "sensitivity", "robustness", "assumptions", "benchmark",
+    "profile", "adjustments", "instruments", "assumptions", "benchmark",
 )  # fmt: skip
 
 

@@ -249,3 +249,43 @@ def test_errors_of_ends_are_how_rows_move_their_closed_form() -> None:
     quantile = next(float(n.facts["quantile"]) for n in found.notes if n.code == "stoye set")
     reach = np.abs(logit(np.array(found.interval)) - logit(ends)) * ends * (1.0 - ends)
     np.testing.assert_allclose(reach / quantile, errors, rtol=1e-6)
+
+
+def test_sensitivity_is_what_models_with_the_covariance_say() -> None:
+    """An arc that the graph lacks: the brute-force models, and for an effect the error by its closed form."""
+    n, question = 500, "RD(y = 1 | do(x=1) : do(x=0))"
+    rows = confounded(n)
+    fit = ht.fit("x -> y", rows, kinds=KINDS)
+    layer = fit.moments.layer
+    assert layer is not None
+    found: Any = fit.sensitivity(question, edge="x <-> y", values=[-0.2, 0.0, 0.3])
+    slow = [
+        observed(parse_question(question), model, layer, slopes=False).result
+        for model in bow_models(fit, ("x", "y"), found.correlation)
+    ]
+    np.testing.assert_allclose(found.estimates, slow, rtol=1e-8)
+    own = fit.query(question)
+    assert own.interval is not None
+    np.testing.assert_allclose(found.intervals[1], own.interval, rtol=1e-8)
+    effect: Any = fit.sensitivity("x ~> y", edge="x <-> y", values=[-0.2, 0.3])
+    (sxx, sxy), _ = fit.moments.cov
+    b = (sxy - effect.values) / sxx
+    by_row = RowInfluence(layer).products(rows[["x", "y"]].to_numpy(), np.arange(2))
+    errors = [np.sqrt((((by_row[:, 1] - slope * by_row[:, 0]) / sxx) ** 2).mean() / n) for slope in b]
+    np.testing.assert_allclose(effect.estimates, b, rtol=1e-8)
+    np.testing.assert_allclose(np.diff(effect.intervals)[:, 0] / 2.0 / 1.959964, errors, rtol=1e-6)
+
+
+def test_robustness_of_a_risk_along_an_edge_that_is_named() -> None:
+    fit = ht.fit("x -> y", confounded(500), kinds=KINDS)
+    for question, target in (("x ~> y", 0.0), ("P(y = 1 | do(x=1))", 0.5)):
+        (row,) = fit.robustness(question, edge="x <-> y", target=target).rows
+        assert row.value is not None
+        assert row.lost_value is not None
+        there: Any = fit.sensitivity(question, edge="x <-> y", values=[row.lost_value, row.value])
+        at = list(there.values).index(row.value)
+        assert there.estimates[at] == pytest.approx(target, abs=1e-7)
+        assert np.abs(there.intervals[1 - at] - target).min() < 1e-6
+        assert row.deviance is None
+    with pytest.raises(InputError, match=r"robustness\(\) of all edges at once is not known .* say which one"):
+        fit.robustness("x ~> y")

@@ -96,10 +96,15 @@ def robustness_of(
     refuse_hidden(fitted.graph, "robustness()")
     if not np.isfinite(target):
         raise InputError(f"target is the answer to look for, a finite number, not {target!r}")
+    if fitted.moments.layer is not None and edge is None:
+        raise InputError(
+            "robustness() of all edges at once is not known where columns are ordered or ranked: whether data test an "
+            'edge is asked of normal rows there; say which one, fit.robustness(question, edge="x <-> y")'
+        )
     said = answer(fitted, question, level=level)
     query = said.query
     edges = [read_edge(fitted.graph, edge)] if edge is not None else _carrying(fitted, query, target)
-    plan = _Plan(fitted, query, said, target, level, regression_behind(fitted, query))
+    plan = _Plan(fitted, query, said, target, level, _normal_regression(fitted, query))
     rows, steps = [], len(edges) + (0 if edge is not None else 2 * STEPS)
     limits: dict[str, float | None] = {}
     undetermined: list[Edge] = []
@@ -136,6 +141,10 @@ def robustness_of(
         notes.append(note("edges left out of robustness", edges=len(edges)))
     return Robustness(str(query), plan.estimate, (low, high), level, target, tuple(rows), notes=tuple(notes),
                       library=fitted.frame, **limits)  # fmt: skip
+
+
+def _normal_regression(fitted: Fitted, query: Query) -> Regression | None:
+    return regression_behind(fitted, query) if fitted.moments.layer is None else None
 
 
 def _carrying(fitted: Fitted, query: Query, target: float) -> list[Edge]:
