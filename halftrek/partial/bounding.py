@@ -21,6 +21,7 @@ from halftrek.inference.information.robust import rows_needed
 from halftrek.layer import Layer
 from halftrek.models import CGLSCM
 from halftrek.notes import Note, note
+from halftrek.partial.acting import bounds_where_acting
 from halftrek.partial.assumptions import Assumption, Weight, Within, conditions_of, read_assumptions, relaxed
 from halftrek.partial.beyond_seen import refuse_beyond_seen
 from halftrek.partial.chance.interval import Chance, by_rows, chance_of
@@ -84,6 +85,9 @@ def bounds_of(
     constraints: Assumed | None = None,
 ) -> Bounds:
     """The same from a fit, whose data are used as they were read: with weights, clusters and missing values."""
+    if fit.acting is not None:
+        assumed, query = _asked(fit, question, assume, constraints, level, interval or "stoye")
+        return bounds_where_acting(fit, query, assumed, level)
     if fit.graph.hidden:
         plain, said = observed_part(fit, question, assuming=bool(assume) or constraints is not None)
         outer = bounds_of(plain, question, level=level, interval=interval)
@@ -122,8 +126,9 @@ def _asked(
     assumed = read_assumptions(given, fit.graph)
     query = read_question(question)
     check_query(query, relaxed(fit.graph, assumed))
-    refuse_few_valued(fit, query)
-    if fit.moments.layer is not None:
+    if fit.acting is None:
+        refuse_few_valued(fit, query)
+    if fit.moments.layer is not None or fit.acting is not None:
         _refuse_for_layer(fit, query, interval)
     return assumed, query
 

@@ -14,7 +14,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 ACTING = (
-    "bounds", "profile", "decompose", "mediation", "adjustments", "instruments",
+    "profile", "decompose", "mediation", "adjustments", "instruments",
     "measures", "r2", "residuals", "tests", "modifications", "sensitivity", "robustness", "assumptions",
     "benchmark",
 )  # fmt: skip

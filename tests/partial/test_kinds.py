@@ -199,12 +199,6 @@ def test_groups_have_bounds_and_what_is_not_known_is_refused_by_name() -> None:
     fit = fits[0]
     with pytest.raises(InputError, match='interval="likelihood" is not known where columns are ordered'):
         fit.bounds("x ~> y", assume=ASSUMED, interval="likelihood")
-    acts: Any = {"x": "acts", "y": "ordered"}
-    acting = ht.fit("z -> x -> y; x <-> y", confounded(400).assign(z=0.0).assign(
-        z=lambda d: np.random.default_rng(1).normal(size=len(d)) + d["x"], x=lambda d: (d["x"] > 0.0) * 1.0
-    ), kinds=acts)  # fmt: skip
-    with pytest.raises(InputError, match=r"fit\.bounds\(\) is not known where a category acts"):
-        acting.bounds("x ~> y")
 
 
 def _risk_ends(S: Floats, mean: Floats, tau: float) -> Floats:

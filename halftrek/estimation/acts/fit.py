@@ -14,7 +14,7 @@ from halftrek.bottom.words import listed
 from halftrek.errors import DataError
 from halftrek.estimation.acts.boxes import MOST
 from halftrek.estimation.acts.likelihood import Pieces, own_places, pieces, scores
-from halftrek.estimation.acts.places import District, Places, in_units, joined_districts, standard_units
+from halftrek.estimation.acts.places import District, Held, Places, in_units, joined_districts, standard_units
 from halftrek.estimation.acts.spread import KNOWN, bend_of, spread_of
 from halftrek.graphs import Graph
 from halftrek.layer import Margin
@@ -44,10 +44,11 @@ class Acting(Portable):
     loglik: float
     converged: bool
     flat: Floats | None = None  # directions that the rows do not determine, a line each
+    held: tuple[Held, ...] = ()  # edges that were not fitted, but given
 
     def places(self, graph: Graph) -> Places:
         """Where the parameters stand."""
-        return Places(graph, self.margins, self.centre, self.scale)
+        return Places(graph, self.margins, self.centre, self.scale, self.held)
 
     def at(self, graph: Graph, theta: Floats) -> tuple[CGLSCM, dict[str, Margin]]:
         """The model of some parameters, and the columns that have margins, those in categories with its cuts."""
@@ -69,11 +70,12 @@ def fit_acting(
     sampling: bool = False,
     start: Floats | None = None,
     like: Acting | None = None,
+    held: tuple[Held, ...] = (),
 ) -> Acting:
     """The best parameters for complete rows, columns in the order of the graph's variables; ``labels`` are texts.
 
     ``like`` has the units and categories of another fit, with whose parameters these are compared; they and the ranks
-    are all that is found then, without their spread.
+    are all that is found then, without their spread. ``held`` are edges with given numbers.
     """
     w = np.ones(len(values)) if weights is None else weights
     texts = {} if labels is None else labels
@@ -93,19 +95,22 @@ def fit_acting(
         raise DataError(
             f"{graph.observed[int(np.argmin(scale))]!r} has one value in all rows; leave it out of the graph"
         )
-    places, rows = Places(graph, margins, centre, scale), in_units(graph.observed, values, margins, centre, scale)
+    places = Places(graph, margins, centre, scale, held)
+    rows = in_units(graph.observed, values, margins, centre, scale)
     theta, total, arrived = np.zeros(places.size), 0.0, True
     for district in places.districts:
         tries = STARTS if start is None and district.covariances else STARTS[:1]
         begun = [start if start is not None else _begin(places, district, rows, w, r) for r in tries]
+        begun = [places.put_held(one) for one in begun]
         near = max((_climbed(places, district, one, rows, w) for one in begun), key=lambda found: found[1])
         best = _climbed(places, district, near[0], rows, w, finish=True)
         at = own_places(district)
         theta[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
+    theta = places.put_held(theta)
     spread, flat = np.zeros((places.size, places.size)), np.zeros((0, places.size))
     if like is None:
         spread, flat = spread_of(places, theta, values, w, cluster, sampling=sampling)
-    return Acting(margins, centre, scale, theta, spread, total, arrived, flat if len(flat) else None)
+    return Acting(margins, centre, scale, theta, spread, total, arrived, flat if len(flat) else None, held)
 
 
 def _begin(places: Places, district: District, rows: Floats, weights: Floats, r: float) -> Floats:

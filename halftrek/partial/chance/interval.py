@@ -109,14 +109,13 @@ def _stoye(
         ends = (least if np.isnan(errors[0]) else low.low, most if np.isnan(errors[1]) else high.high)
         lost = note("set end lost", side="lower" if np.isnan(errors[0]) else "upper")
         return Chance((ends,), "stoye", level, (float("nan"), float("nan")), (*given.notes, lost))
-    width = high.high - low.low
-    c = stoye_quantile(width, max(errors), level) if isfinite(width) else stoye_quantile(np.inf, 1.0, level)
+    c = stoye_factor((low.low, high.high), errors, level)
 
     def below(end: float) -> float:
-        return float(ends_on(scale, np.array([end]), np.array([c * errors[0]]))[0, 0])
+        return moved_end(end, -1, c * errors[0], scale)
 
     def above(end: float) -> float:
-        return float(ends_on(scale, np.array([end]), np.array([c * errors[1]]))[0, 1])
+        return moved_end(end, 1, c * errors[1], scale)
 
     ends = (max(below(low.low), least), min(above(high.high), most))
     notes = (*given.notes, note("stoye set", quantile=c))
@@ -128,6 +127,17 @@ def _stoye(
             kept.append((start, a))
             start = b
     return Chance((*kept, (start, ends[1])), "stoye", level, (c**2, c**2), notes)
+
+
+def stoye_factor(ends: Ends, errors: Sequence[float], level: float) -> float:
+    """How many standard errors an interval goes beyond the ends of a set."""
+    width = ends[1] - ends[0]
+    return stoye_quantile(width, max(errors), level) if isfinite(width) else stoye_quantile(np.inf, 1.0, level)
+
+
+def moved_end(end: float, side: int, reach: float, scale: Scale) -> float:
+    """An end moved outwards, on the scale where it is closer to normal."""
+    return float(ends_on(scale, np.array([end]), np.array([reach]))[0, int(side > 0)])
 
 
 def _error(program: Program, vector: Floats | None, end: float, side: int, spread: Spread) -> float:
