@@ -56,6 +56,16 @@ def _seen(column: Floats, kind: ColumnKind) -> Floats:
     return np.digitize(column, CUTS[kind]).astype(float) if kind in CUTS else column
 
 
+class Acting(Design):
+    """A cause that acts as the category it is, on a yes/no outcome whose error has variance 1."""
+
+    def rows(self, rng: np.random.Generator, n: int) -> dict[str, Floats]:
+        """Rows as they are seen."""
+        of_x, of_y = rng.multivariate_normal(np.zeros(2), self.case.omega, n).T
+        x = _seen(of_x, "ordered")
+        return {"x": x, "y": _seen(self.case.T[0, 1] * x + of_y, "ordered")}
+
+
 def scaled(case: Case, kinds: dict[str, ColumnKind], sign: float) -> Case:
     """The case with variance 1 behind columns that have a kind, and with this sign of what is assumed to be small."""
     T, omega = case.T.copy(), case.omega.copy()
@@ -75,13 +85,14 @@ def effect(case: Case) -> float:
     return float(root[case.names.index("x"), -1])
 
 
-def risks(case: Case) -> dict[str, float]:
+def risks(case: Case, *, acts: bool = False) -> dict[str, float]:
     """True risks of a yes/no outcome and what is made of them, where x is held at 1 and at 0."""
     x, held = case.names.index("x"), case.T.copy()
     held[:, x] = 0.0
     root, omega = np.linalg.inv(np.eye(len(held)) - held), case.omega.copy()
     omega[x] = omega[:, x] = 0.0
     left = float(np.sqrt((root.T @ omega @ root)[-1, -1]))
+    left = 1.0 if acts else left
     one, zero = (float(norm.cdf((at * effect(case) - CUTS["ordered"][0]) / left)) for at in (1.0, 0.0))
     worlds = "y = 1 | do(x=1) : do(x=0)"
     return {
@@ -102,6 +113,15 @@ def _means(case: Case) -> dict[str, float]:
     return {"x ~> y": effect(case), "E[y | do(x=1)]": effect(case)}
 
 
+def _acting(sign: float) -> Design:
+    bow = CASES[0]
+    omega = np.array([[1.0, sign * 0.3], [sign * 0.3, 1.0]])
+    case = replace(bow, omega=omega)
+    kinds: dict[str, ColumnKind] = {"x": "acts", "y": "ordered"}
+    name = f"bow, yes/no cause that acts, {'+' if sign > 0 else '-'}"
+    return Acting(name, case, kinds, case.assume, risks(case, acts=True))
+
+
 DESIGNS = tuple(
     design
     for sign in (1.0, -1.0)
@@ -109,6 +129,7 @@ DESIGNS = tuple(
         _design("bow, yes/no outcome", 0, {"y": "ordered"}, sign, risks),
         _design("leaky instrument, yes/no outcome", 2, {"y": "ordered"}, sign, risks),
         _design("front door with x <-> m, scale between", 4, {"m": "behind"}, sign, _means),
+        _acting(sign),
     )
 )
 
@@ -141,9 +162,18 @@ def study(design: Design, n: int, samples: int, questions: Iterable[str]) -> lis
             lost += 1
             continue
         for question, known in found.items():
-            one = fit.bounds(question, assume=design.assume)
-            known.append((one, any(a <= design.truths[question] <= b for a, b in one.interval_pieces)))
+            one = fit.bounds(question, assume=design.assume, interval="stoye")
+            known.append((one, _covers(fit, design, question, one)))
     return [_line(design, n, question, known, lost) for question, known in found.items()]
+
+
+def _covers(fit: ht.Fit, design: Design, question: str, found: Bounds) -> bool:
+    """Does the interval that is given by default hold the truth? One by the likelihood holds the set, for certain."""
+    truth, effect = design.truths[question], "~>" in question and "acts" not in design.kinds.values()
+    if effect and found.low <= truth <= found.high:
+        return True
+    default = fit.bounds(question, assume=design.assume) if effect else found
+    return any(a <= truth <= b for a, b in default.interval_pieces)
 
 
 def _line(design: Design, n: int, question: str, known: list[tuple[Bounds, bool]], lost: int) -> Line:

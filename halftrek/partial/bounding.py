@@ -66,9 +66,9 @@ def bounds(
     ``assume`` is a list of texts such as ``"corr(x <-> y) in [-0.3, 0.3]"``, ``"abs(z -> y) <= 0.1"`` or
     ``"confounding(x, y) <= 2 * z"``; an edge that the graph lacks is added, and held within what is assumed of it.
     Without assumptions: the values that the graph alone leaves. ``interval`` covers the true value with probability
-    ``level``: by the "likelihood", or by standard errors of the ends ("stoye"), which is all there is where columns are
-    ordered or ranked. ``constraints`` is another name of ``assume``. For the options of reading and fitting data see
-    ``ht.fit``.
+    ``level``: by the "likelihood", or by standard errors of the ends ("stoye"), which is all there is for risks and
+    means of ordered or ranked columns. ``constraints`` is another name of ``assume``. For the options of reading and
+    fitting data see ``ht.fit``.
     """
     _refuse_groups(fitting)
     fitted = fit_graph(graph, data, **fitting)
@@ -92,7 +92,7 @@ def bounds_of(
         plain, said = observed_part(fit, question, assuming=bool(assume) or constraints is not None)
         outer = bounds_of(plain, question, level=level, interval=interval)
         return replace(outer, notes=(said, *outer.notes))
-    kind: SetInterval = interval or ("likelihood" if fit.moments.layer is None else "stoye")
+    kind: SetInterval = interval or _suited(fit, question)
     assumed, query = _asked(fit, question, assume, constraints, level, kind)
     wide = _relaxed_fit(fit, assumed)
     layer = fit.moments.layer
@@ -106,6 +106,12 @@ def bounds_of(
         advance(6, 7)  # the set is known, the interval is not
         chance = _chance(fit, wide, query, found, level, kind)
     return _packed(wide, query, found, chance)
+
+
+def _suited(fit: Fitted, question: str | Query) -> SetInterval:
+    """The likelihood, scaled by rows where columns are ordered or ranked; of what is seen of these it knows no cuts."""
+    seen = fit.moments.layer is not None and not isinstance(read_question(question), EFFECTS)
+    return "stoye" if seen else "likelihood"
 
 
 def _asked(
@@ -135,10 +141,10 @@ def _asked(
 
 def _refuse_for_layer(fit: Fitted, query: Query, interval: str) -> None:
     """Raise for what is not known where normal variables are behind columns."""
-    if interval == "likelihood":
+    if interval == "likelihood" and not (isinstance(query, EFFECTS) and fit.acting is None):
         raise InputError(
-            'interval="likelihood" is not known where columns are ordered or ranked, whose rows have no normal '
-            'likelihood; leave it out: interval="stoye" is by how each row moves the ends'
+            'interval="likelihood" is not known of what is seen of ordered or ranked columns, whose rows have no '
+            'normal likelihood; leave it out: interval="stoye" is by how each row moves the ends'
         )
     if isinstance(query, Standardized):
         raise InputError(
@@ -179,7 +185,7 @@ def _chance(fit: Fitted, wide: Fitted, query: Query, found: IdentifiedSet, level
     layer = wide.moments.layer
     if layer is None:
         return chance_of(program, pieces, starts, level, given, kind=kind, proved=found.proved)
-    likely = found.empty and isinstance(query, EFFECTS)  # the test of what is assumed is all there is
+    likely = isinstance(query, EFFECTS) and (found.empty or kind == "likelihood")
     spread = None if likely else by_rows(given, lambda side: _cut_slopes(query, found, side, layer))
     on = "plain" if isinstance(query, Distribution) else observed_scale(query, layer)
     return chance_of(

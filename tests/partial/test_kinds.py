@@ -49,18 +49,18 @@ def test_the_set_is_that_of_the_covariance_behind() -> None:
     found = fit.bounds("x ~> y", assume=ASSUMED)
     behind = ht.bounds(GRAPH, None, "x ~> y", assume=ASSUMED, cov=fit.moments.cov, names=["x", "y"], n=900)
     assert (found.low, found.high) == pytest.approx((behind.low, behind.high), rel=1e-9)
-    assert found.kind == "stoye"
+    assert found.kind == "likelihood"
     assert found.interval is not None
     assert behind.interval is not None
     assert found.interval[0] < behind.interval[0]  # rows in two categories tell less than the variable behind them
-    assert [n.code for n in found.notes] == ["behind units, ask", "stoye set"]
+    assert [n.code for n in found.notes] == ["behind units, ask", "set by units", "likelihood set"]
 
 
 @pytest.mark.parametrize(("question", "samples"), [("x ~> y", 60), ("P(y = 1 | do(x=1))", 150)])
 def test_ends_vary_over_samples_as_their_errors_say(question: str, samples: int) -> None:
     ends, errors = [], []
     for seed in range(samples):
-        found = ht.fit(GRAPH, confounded(600, seed), kinds=KINDS).bounds(question, assume=ASSUMED)
+        found = ht.fit(GRAPH, confounded(600, seed), kinds=KINDS).bounds(question, assume=ASSUMED, interval="stoye")
         assert found.interval is not None
         ends.append((found.low, found.high))
         errors.append(((found.low - found.interval[0]) / 1.645, (found.interval[1] - found.high) / 1.645))
@@ -197,8 +197,8 @@ def test_groups_have_bounds_and_what_is_not_known_is_refused_by_name() -> None:
     own = fits[1].bounds("x ~> y", assume=ASSUMED)
     assert table["low"][1] == own.low
     fit = fits[0]
-    with pytest.raises(InputError, match='interval="likelihood" is not known where columns are ordered'):
-        fit.bounds("x ~> y", assume=ASSUMED, interval="likelihood")
+    with pytest.raises(InputError, match='interval="likelihood" is not known of what is seen of ordered'):
+        fit.bounds("P(y = 1 | do(x=1))", assume=ASSUMED, interval="likelihood")
 
 
 def _risk_ends(S: Floats, mean: Floats, tau: float) -> Floats:
@@ -283,3 +283,18 @@ def test_robustness_of_a_risk_along_an_edge_that_is_named() -> None:
         assert row.deviance is None
     with pytest.raises(InputError, match=r"robustness\(\) of all edges at once is not known .* say which one"):
         fit.robustness("x ~> y")
+
+
+def test_effects_behind_columns_have_the_likelihood_scaled_by_rows() -> None:
+    """Near the ends its reach is two standard errors by rows; with a weak instrument it has no end."""
+    fit = ht.fit(GRAPH, confounded(3000), kinds=KINDS)
+    by_likelihood, by_errors = (fit.bounds("x ~> y", assume=ASSUMED, interval=i) for i in ("likelihood", "stoye"))
+    assert by_likelihood.interval is not None
+    assert by_errors.interval is not None
+    wide = np.abs(np.array(by_likelihood.interval) - [by_likelihood.low, by_likelihood.high])
+    near = np.abs(np.array(by_errors.interval) - [by_errors.low, by_errors.high])
+    np.testing.assert_allclose(wide / near, 1.959964 / 1.644854, rtol=0.05)
+    weak = confounded(300).assign(z=np.random.default_rng(1).normal(size=300))
+    found = ht.fit("z -> x -> y; x <-> y", weak, kinds=KINDS).bounds("x ~> y", assume=["|z -> y| <= 0.05"])
+    assert np.isinf(found.interval_pieces[0][0])
+    assert np.isinf(found.interval_pieces[-1][1])
