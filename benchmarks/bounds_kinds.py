@@ -248,8 +248,8 @@ assumptions are those of [bounds](bounds.md): a bow with `|corr(x <-> y)| <= 0.3
 door whose mediator is confounded with the cause; the truth is at the limit that is assumed, with either sign (+, -).
 `python -m benchmarks.bounds_kinds` makes this page again. *Spread* is the standard deviation of that end over samples,
 *error* the mean of its standard errors (of effects, in 100 of the samples). Whether the interval of an effect, which is
-by the likelihood scaled by rows, holds the truth is asked by its rule, without its ends; `--check` says how often the two
-differ.
+by the likelihood scaled by rows, holds the truth is asked by its rule, without its ends; `--check` says how often the
+two differ.
 
 | design | rows | question | samples | truth | mean end | spread | error | covers |
 |---|---:|---|---:|---:|---:|---:|---:|---:|
