@@ -75,9 +75,9 @@ def bounds_where_acting(fit: Fitted, query: Query, assumed: tuple[Assumption, ..
 def _limit(fit: Fitted, assumed: tuple[Assumption, ...]) -> Within:
     """What is assumed, if it is about one edge that can be held; others raise."""
     ask = 'say between which numbers one edge lies, as in assume="|corr(x <-> y)| <= 0.3" or "|z -> y| <= 0.1"'
-    if len(assumed) != 1 or not isinstance(assumed[0], Within):
+    limit = assumed[0] if len(assumed) == 1 else None
+    if not isinstance(limit, Within):
         raise InputError(f"bounds where a category acts are known under one assumption about one edge: {ask}")
-    (limit,) = assumed
     quantity = limit.quantity
     if not isinstance(quantity, Weight | ErrorCorrelation | ErrorCovariance):
         raise InputError(f"bounds under {limit} are not known where a category acts: {ask}")

@@ -156,7 +156,7 @@ def test_sets_of_means_of_a_ranked_column_are_what_models_with_the_covariance_sa
     layer = fit.moments.layer
     assert layer is not None
     models = list(bow_models(fit, ("x", "wage"), np.linspace(-0.3, 0.4, 201)))
-    values = [observed(parse_question(question), model, layer, slopes=False).result for model in models]
+    values = [observed(parse_question(question), model, layer, slopes=False).values[0].value for model in models]
     assumed = ["corr(x <-> wage) in [-0.3, 0.4]"]
     found = fit.bounds(question, assume=assumed)
     assert (found.low, found.high) == pytest.approx((min(values), max(values)), rel=2e-5)
@@ -254,7 +254,7 @@ def test_sensitivity_is_what_models_with_the_covariance_say() -> None:
     assert layer is not None
     found: Any = fit.sensitivity(question, edge="x <-> y", values=[-0.2, 0.0, 0.3])
     slow = [
-        observed(parse_question(question), model, layer, slopes=False).result
+        observed(parse_question(question), model, layer, slopes=False).values[0].value
         for model in bow_models(fit, ("x", "y"), found.correlation)
     ]
     np.testing.assert_allclose(found.estimates, slow, rtol=1e-8)

@@ -9,7 +9,6 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats
 from halftrek.errors import QueryError
-from halftrek.layer.bivariate import phi
 from halftrek.queries.affine import Parameters, joint_of
 from halftrek.queries.derivatives import Gradient
 from halftrek.queries.kinds.distributions import Distribution
@@ -131,6 +130,8 @@ def _slopes(term: Statistic, mean: Floats, cov: Floats) -> tuple[Floats, Floats]
     """Derivatives of a statistic in means and covariances."""
     by_mean, by_cov = np.zeros_like(mean), np.zeros_like(cov)
     if isinstance(term, Stepped):
+        from halftrek.layer.bivariate import phi
+
         steps, _, u = _stairs(term, mean, cov)
         sd = np.sqrt(cov[..., 0, 0])
         by_mean[..., 0] = phi(u) @ steps / sd
