@@ -154,25 +154,36 @@ def test_size(samples: int) -> list[dict[str, object]]:
 
 
 def recovery(samples: int, n: int = 4_000) -> list[dict[str, object]]:
-    """The mean of an effect of 1 over samples of an instrument graph, for both kinds of cause."""
+    """The mean of an effect of 1 over samples of an instrument graph, for both kinds of cause and of outcome.
+
+    That on a yes/no outcome is in standard deviations of its error where the cause acts, of what is behind it else.
+    """
     lines: list[dict[str, object]] = []
     kinds: tuple[ColumnKind, ...] = ("acts", "behind")
     for kind in kinds:
-        found = []
-        for seed in range(samples):
-            rng = np.random.default_rng([n, seed])
-            z, u, e, f = rng.normal(size=(4, n))
-            cause = 0.8 * z + 0.6 * u + 0.8 * e
-            d = (cause > 0.3).astype(float)
-            y = (d if kind == "acts" else cause) + 0.7 * u + np.sqrt(0.51) * f
-            fit = ht.fit("z -> d -> y; d <-> y", {"z": z, "d": d, "y": y}, kinds={"d": kind})
-            unit = 1.0 if kind == "acts" else float(np.sqrt(1.64))  # of what is behind, which counts as 1
-            found.append(float(fit.query("d ~> y").value) / unit)
-        error = float(np.std(found, ddof=1) / np.sqrt(samples))
-        line: dict[str, object] = {"kind": kind, "samples": samples, "mean": float(np.mean(found)), "error": error}
-        lines.append(line)
-        print(line, flush=True)
+        for outcome in ("measured", "yes/no"):
+            found = [_recovered(kind, outcome, n, seed) for seed in range(samples)]
+            error = float(np.std(found, ddof=1) / np.sqrt(samples))
+            line: dict[str, object] = {"kind": kind, "outcome": outcome, "samples": samples}
+            line |= {"mean": float(np.mean(found)), "error": error}
+            lines.append(line)
+            print(line, flush=True)
     return lines
+
+
+def _recovered(kind: ColumnKind, outcome: str, n: int, seed: int) -> float:
+    """The effect of one sample, per its true value."""
+    z, u, e, f = np.random.default_rng([n, seed]).normal(size=(4, n))
+    cause = 0.8 * z + 0.6 * u + 0.8 * e  # of variance 1.64
+    d = (cause > 0.3).astype(float)
+    y = (d if kind == "acts" else cause) + 0.7 * u + np.sqrt(0.51) * f  # an error of variance 1
+    kinds: dict[str, ColumnKind] = {"d": kind}
+    unit = 1.0 if kind == "acts" else float(np.sqrt(1.64))  # of what is behind, which counts as 1
+    if outcome == "yes/no":
+        y, kinds["y"] = (y > 0.5).astype(float), "ordered"
+        unit /= 1.0 if kind == "acts" else float(np.sqrt(1.64 + 1.0 + 2.0 * 0.6 * 0.7))
+    fit = ht.fit("z -> d -> y; d <-> y", {"z": z, "d": d, "y": y}, kinds=kinds)
+    return float(fit.query("d ~> y").value) / unit
 
 
 def _twelve() -> Floats:
@@ -286,8 +297,8 @@ The outcome is yes or no, the variable in the middle a scale of four or five poi
 
 ## An effect of 1, by an instrument
 
-| cause | samples of 4,000 | mean | its standard error |
-|---|---|---|---|
+| cause | outcome | samples of 4,000 | mean | its standard error |
+|---|---|---|---|---|
 {recovery}
 
 ## Time
@@ -310,11 +321,15 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=SAMPLES)
     parser.add_argument("--recovery", type=int, default=100)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only-recovery", action="store_true", help="only causes, and keep what else was found before")
     parser.add_argument("--times", action="store_true", help="only measure times, and keep what else was found before")
     args = parser.parse_args()
     if args.times:
         known = json.loads((OUT / "layer.json").read_text(encoding="utf-8"))
         return _written({**known, "items": items(), "races": beside_lavaan()})
+    if args.only_recovery:
+        known = json.loads((OUT / "layer.json").read_text(encoding="utf-8"))
+        return _written({**known, "recovery": recovery(args.recovery)})
     samples, times = (20, 5) if args.quick else (args.samples, args.recovery)
     found: dict[str, object] = {
         "coverage": coverage(samples),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Unpack, cast
 
@@ -21,6 +21,7 @@ from halftrek.inference.information.robust import rows_needed
 from halftrek.layer import Layer
 from halftrek.models import CGLSCM
 from halftrek.notes import Note, note
+from halftrek.partial.acting import bounds_where_acting
 from halftrek.partial.assumptions import (
     Assumption,
     Weight,
@@ -30,10 +31,10 @@ from halftrek.partial.assumptions import (
     relaxed,
     with_roots,
 )
-from halftrek.partial.chance.interval import Chance, Spread, chance_of
+from halftrek.partial.beyond_seen import refuse_beyond_seen
+from halftrek.partial.chance.interval import Chance, by_rows, chance_of
 from halftrek.partial.chance.likelihood import Piece
-from halftrek.partial.chance.program import Point, Program
-from halftrek.partial.chance.search import Search
+from halftrek.partial.chance.program import Program
 from halftrek.partial.chance.setting import program_of, vector_of
 from halftrek.partial.fibre import fibre_of
 from halftrek.partial.hidden.counted import as_observed, counted, held_beside, on_scale, without_errors
@@ -42,13 +43,14 @@ from halftrek.partial.sets import End, IdentifiedSet, identified_set
 from halftrek.partial.sets.covariance import held_weights, plain_latents
 from halftrek.queries import Query, Standardized, check_query
 from halftrek.queries.kinds.effects import EFFECTS
-from halftrek.queries.observed.values import behind_question, observed
+from halftrek.queries.observed.values import behind_question, observed, observed_scale
+from halftrek.queries.types import Distribution
 from halftrek.results.answering import about_the_fit
 from halftrek.results.given.inputs import read_question
 from halftrek.results.sets.bounds import OUTER, Bounds, Refuted
 from halftrek.results.workflow import Fitting
 from halftrek.results.workflow import fit as fit_graph
-from halftrek.trust import Leeway, leeway
+from halftrek.trust import leeway
 
 Assumed = str | Iterable[object]
 
@@ -74,9 +76,9 @@ def bounds(
     ``assume`` is a list of texts such as ``"corr(x <-> y) in [-0.3, 0.3]"``, ``"abs(z -> y) <= 0.1"`` or
     ``"confounding(x, y) <= 2 * z"``; an edge that the graph lacks is added, and held within what is assumed of it.
     Without assumptions: the values that the graph alone leaves. ``interval`` covers the true value with probability
-    ``level``: by the "likelihood", or by standard errors of the ends ("stoye"), which is all there is where columns are
-    ordered or ranked. ``constraints`` is another name of ``assume``. For the options of reading and fitting data see
-    ``ht.fit``.
+    ``level``: by the "likelihood", or by standard errors of the ends ("stoye"), which is all there is for risks and
+    means of ordered or ranked columns. ``constraints`` is another name of ``assume``. For the options of reading and
+    fitting data see ``ht.fit``.
     """
     _refuse_groups(fitting)
     fitted = fit_graph(graph, data, **fitting)
@@ -93,7 +95,10 @@ def bounds_of(
     constraints: Assumed | None = None,
 ) -> Bounds:
     """The same from a fit, whose data are used as they were read: with weights, clusters and missing values."""
-    kind: SetInterval = interval or ("likelihood" if fit.moments.layer is None else "stoye")
+    if fit.acting is not None:
+        assumed, query = _asked(fit, question, assume, constraints, level, interval or "stoye")
+        return bounds_where_acting(fit, query, assumed, level)
+    kind: SetInterval = interval or _suited(fit, question)
     assumed, query = _asked(fit, question, assume, constraints, level, kind)
     layer = fit.moments.layer
     if relaxed(fit.graph, assumed).hidden:
@@ -105,6 +110,7 @@ def bounds_of(
             return replace(left, notes=(outer.note, *left.notes), certificate=known)
     ground = _ground(fit, query, assumed)
     behind = query if layer is None else behind_question(query, layer)
+    refuse_beyond_seen(behind, fit.graph, ground.wide, assumed)
     with late_bar("bounds") as advance:
         found = identified_set(
             ground.graph, ground.model.cov, ground.model.mean, behind, assumed,
@@ -163,6 +169,12 @@ def _ground(fit: Fitted, query: Query, assumed: tuple[Assumption, ...]) -> _Grou
     return _Ground(wide, as_observed(with_roots(fit.graph, assumed)), plain, seen.loose)
 
 
+def _suited(fit: Fitted, question: str | Query) -> SetInterval:
+    """The likelihood, scaled by rows where columns are ordered or ranked; of what is seen of these it knows no cuts."""
+    seen = fit.moments.layer is not None and not isinstance(read_question(question), EFFECTS)
+    return "stoye" if seen else "likelihood"
+
+
 def _asked(
     fit: Fitted, question: str | Query, assume: Assumed, constraints: Assumed | None, level: float, interval: str
 ) -> tuple[tuple[Assumption, ...], Query]:
@@ -181,18 +193,19 @@ def _asked(
     assumed = read_assumptions(given, fit.graph)
     query = read_question(question)
     check_query(query, relaxed(fit.graph, assumed))
-    refuse_few_valued(fit, query)
-    if fit.moments.layer is not None:
+    if fit.acting is None:
+        refuse_few_valued(fit, query)
+    if fit.moments.layer is not None or fit.acting is not None:
         _refuse_for_layer(fit, query, interval)
     return assumed, query
 
 
 def _refuse_for_layer(fit: Fitted, query: Query, interval: str) -> None:
     """Raise for what is not known where normal variables are behind columns."""
-    if interval == "likelihood":
+    if interval == "likelihood" and not (isinstance(query, EFFECTS) and fit.acting is None):
         raise InputError(
-            'interval="likelihood" is not known where columns are ordered or ranked, whose rows have no normal '
-            'likelihood; leave it out: interval="stoye" is by how each row moves the ends'
+            'interval="likelihood" is not known of what is seen of ordered or ranked columns, whose rows have no '
+            'normal likelihood; leave it out: interval="stoye" is by how each row moves the ends'
         )
     if isinstance(query, Standardized):
         raise InputError(
@@ -229,31 +242,26 @@ def _chance(ground: _Ground, query: Query, found: IdentifiedSet, level: float, k
     loose = tuple(a for a in found.assumptions if not _held(a))
     program = program_of(wide, found.query, conditions_of(loose, ground.graph, wide.model.names))
     pieces = _pieces(program, found)
-    starts = _starts(program, ground) if found.empty or not found.proved else []
+    starts = _starts(program, ground) if found.empty or not (found.proved or kind == "stoye") else []
     given = leeway(wide, found.query, level)
-    layer = None if isinstance(query, EFFECTS) else wide.moments.layer
-    spread = None if layer is None else _spread(layer, query, found, program, given)
-    return chance_of(program, pieces, starts, level, given, kind=kind, proved=found.proved, spread=spread)
+    layer = wide.moments.layer
+    if layer is None:
+        return chance_of(program, pieces, starts, level, given, kind=kind, proved=found.proved)
+    likely = isinstance(query, EFFECTS) and (found.empty or kind == "likelihood")
+    spread = None if likely else by_rows(given, lambda side: _cut_slopes(query, found, side, layer))
+    on = "plain" if isinstance(query, Distribution) else observed_scale(query, layer)
+    return chance_of(
+        program, pieces, starts, level, given, kind=kind, proved=found.proved, spread=spread, scale=on
+    )  # fmt: skip
 
 
-def _spread(layer: Layer, query: Query, found: IdentifiedSet, program: Program, given: Leeway) -> Spread:
-    """The error of an end on the scale of the columns: by how each row moves the moments behind, and the cuts.
-
-    Near an end the answer is the farthest of all within a little deviance, so that its slope in the data is along what
-    that adds to the slope of the deviance, and as long as the likelihood's own error of the end says. A cut moves an
-    end, which is an extreme of the answer, as it moves the answer of the model there.
-    """
-
-    def error(search: Search, point: Point, side: int, usual: float) -> float:
-        model = (found.lower if side < 0 else found.upper).model
-        assert model is not None  # its vector is where the end was looked at
-        added = point.loss_slope - program.at(search.origin).loss_slope  # the graph itself may not fit to the last bit
-        mean, cov = program.coordinates.seen_slopes(side * added)
-        length = given.usual(mean, cov)
-        scale = usual / length if length > 0.0 else 0.0
-        return given.error(scale * mean, scale * cov, observed(query, model, layer).values[0].cuts)
-
-    return error
+def _cut_slopes(query: Query, found: IdentifiedSet, side: int, layer: Layer) -> Mapping[str, Floats]:
+    """How an end moves with the cuts: as the answer of the model there does."""
+    if isinstance(query, EFFECTS):
+        return {}
+    model = (found.lower if side < 0 else found.upper).model
+    assert model is not None  # its vector is where the end was looked at
+    return observed(query, model, layer).values[0].cuts
 
 
 def _held(assumption: Assumption) -> bool:

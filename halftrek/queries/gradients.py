@@ -22,6 +22,7 @@ from halftrek.queries.kinds.effects import ends_of
 from halftrek.queries.kinds.statistics import distribution_gradients, term_gradient
 from halftrek.queries.kinds.terms import Expression
 from halftrek.queries.kinds.variants import single
+from halftrek.queries.numbers import checked_number, combined
 from halftrek.queries.types import (
     Arithmetic,
     DirectEffect,
@@ -37,7 +38,7 @@ from halftrek.queries.types import (
     TotalEffect,
 )
 
-__all__ = ["Gradient", "Linearized", "Scale", "gradients_of", "linearize", "scale_of"]
+__all__ = ["Gradient", "Linearized", "Scale", "both_of", "gradients_of", "linearize", "scale_of"]
 
 
 def scale_of(query: Query) -> Scale:
@@ -75,6 +76,35 @@ def gradients_of(query: Query, models: Models, *, far: bool = False) -> Lineariz
         found = [one for part in parts for one in without_rounding(part, sd).split()]
         return Linearized(tuple(found[: len(found) // 2]), tuple(found[len(found) // 2 :]))
     return Linearized((without_rounding(_expression(query, models), sd),), scale=scale_of(query))
+
+
+def both_of(query: Expression, models: Models) -> tuple[Floats, Gradient]:
+    """A number in each model, and its gradient (``far``): terms that an expression has twice are looked at once."""
+    value, gradient = _both(query, models, {})
+    return checked_number(value, query), gradient
+
+
+def _both(
+    expression: Expression, models: Models, known: dict[Expression, tuple[Floats, Gradient]]
+) -> tuple[Floats, Gradient]:
+    if expression in known:
+        return known[expression]
+    match expression:
+        case Arithmetic("+" | "-") if (whole := gathered(expression, models.graph)) is not expression:
+            found = _both(whole, models, known)
+        case Arithmetic(operation, left, right):
+            (a, of_a), (b, of_b) = _both(left, models, known), _both(right, models, known)
+            slopes = {
+                "+": lambda: of_a + of_b,
+                "-": lambda: of_a + of_b * -1.0,
+                "*": lambda: of_a * b + of_b * a,
+                "/": lambda: of_a * (1.0 / b) + of_b * (-a / b / b),
+            }
+            found = combined(operation, a, b, expression), slopes[operation]()
+        case _:
+            found = value_of(expression, models), _expression(expression, models)
+    known[expression] = found
+    return found
 
 
 def without_rounding(gradient: Gradient, sd: Floats) -> Gradient:

@@ -14,12 +14,12 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 ACTING = (
-    "bounds", "profile", "decompose", "mediation", "adjustments", "instruments",
+    "profile", "decompose", "mediation", "adjustments", "instruments",
     "r2", "residuals", "modifications", "sensitivity", "robustness", "assumptions",
     "benchmark",
 )  # fmt: skip
 BEHIND = (
-    "profile", "adjustments", "instruments", "sensitivity", "robustness", "assumptions", "benchmark",
+    "profile", "adjustments", "instruments", "assumptions", "benchmark",
 )  # fmt: skip
 
 

@@ -39,7 +39,7 @@ def test_correlations_are_lavaans(case: str) -> None:
     found = layer_of(tuple(rows.columns), rows.to_numpy(float), KINDS[case])
     at = found.names.index
     for u, v, r in LAVAAN[case]["correlations"]:
-        assert found.correlations[at(u), at(v)] == pytest.approx(r, abs=2e-5), (u, v)
+        assert found.correlations[at(u), at(v)] == pytest.approx(r, abs=1e-7), (u, v)
 
 
 @pytest.mark.parametrize("case", GRAPHS)
@@ -65,7 +65,7 @@ def test_paths_and_cuts_are_lavaans_in_its_units(case: str) -> None:
                 assert table.loc[(lhs, op, rhs), "se"] == pytest.approx(se, rel=0.01)
         else:
             continue
-        assert ours == pytest.approx(est, abs=1e-4), (lhs, op, rhs)
+        assert ours == pytest.approx(est, abs=1e-6), (lhs, op, rhs)
         compared += 1
     assert compared >= 7
 

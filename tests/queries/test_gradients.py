@@ -9,17 +9,21 @@ from hypothesis import strategies as st
 
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries import (
+    Arithmetic,
     DirectEffect,
     Distribution,
     ErrorCovariance,
     PathEffect,
+    Probability,
     Query,
     ThroughEffect,
     TotalEffect,
     Variant,
     evaluate,
 )
-from halftrek.queries.gradients import Gradient, linearize
+from halftrek.queries.gradients import Gradient, both_of, gradients_of, linearize
+from halftrek.queries.kinds.terms import Stepped
+from halftrek.queries.kinds.variants import Case, Event, single
 from tests.estimation.strategies import models
 
 
@@ -113,3 +117,33 @@ def test_total_effect_gradient_by_hand() -> None:
     assert found.T[0, 2] == pytest.approx(1)
     assert not found.omega.any()
     assert not found.mean.any()
+
+
+@given(model=models(bows=True, most=4), seed=st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_the_mean_of_steps_is_a_sum_of_probabilities_and_moves_as_they_do(model: CGLSCM, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    outcome, *others = (str(v) for v in rng.permutation(model.names))
+    case = Case({v: float(rng.normal()) for v in others[:1]})
+    cuts, steps = np.sort(rng.normal(size=5)), rng.uniform(0.1, 2.0, size=5)
+    mean = Stepped("steps", (single(outcome),), case, -1.0, tuple(cuts.tolist()), tuple(steps.tolist()))
+    passing = [evaluate(Probability((Event(single(outcome), low=float(c)),), case), model) for c in cuts]
+    assert evaluate(mean, model) == pytest.approx(-1.0 + float(steps @ np.array(passing)), abs=1e-12)
+    compare(model, mean, rng)
+
+
+@given(model=models(bows=True, most=4), seed=st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_an_expression_and_its_gradient_at_once_are_the_two_by_themselves(model: CGLSCM, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    outcome, *others = (str(v) for v in rng.permutation(model.names))
+    one, other = (
+        Probability((Event(single(outcome), low=0.2),), Case(dict.fromkeys(others[:1], at))) for at in (1.0, 0.0)
+    )
+    odds = [Arithmetic("/", p, Arithmetic("-", 1.0, p)) for p in (one, other)]
+    asked = Arithmetic("*", Arithmetic("/", *odds), Arithmetic("+", one, Arithmetic("-", other, 0.1)))
+    value, gradient = both_of(asked, model)
+    (alone,) = gradients_of(asked, model, far=True).values
+    assert float(value) == evaluate(asked, model)
+    for part in ("T", "omega", "mean"):
+        np.testing.assert_array_equal(getattr(gradient, part), getattr(alone, part))

@@ -308,7 +308,7 @@ def test_the_test_of_fit_is_scaled() -> None:
     assert "variables behind the columns" in found["test"]
 
 
-@pytest.mark.parametrize("name", ["profile", "adjustments", "instruments", "robustness", "assumptions"])
+@pytest.mark.parametrize("name", ["profile", "adjustments", "instruments", "assumptions"])
 def test_what_is_not_known_is_refused_by_name(name: str) -> None:
     fit = ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS)
     with pytest.raises(InputError, match=rf"fit\.{name}\(\) is not known where columns are ordered or ranked"):

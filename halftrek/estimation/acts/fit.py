@@ -15,7 +15,7 @@ from halftrek.errors import DataError
 from halftrek.estimation.acts.boxes import MOST
 from halftrek.estimation.acts.holes import patterns_in, refuse_large, whole_logliks, whole_scores
 from halftrek.estimation.acts.likelihood import Pieces, own_places, pieces, scores
-from halftrek.estimation.acts.places import District, Places, in_units, joined_districts, standard_units
+from halftrek.estimation.acts.places import District, Held, Places, in_units, joined_districts, standard_units
 from halftrek.estimation.acts.spread import KNOWN, bend_of, spread_of
 from halftrek.graphs import Graph
 from halftrek.layer import Margin
@@ -50,10 +50,11 @@ class Acting(Portable):
     converged: bool
     flat: Floats | None = None  # directions that the rows do not determine, a line each
     missing: str = ""  # what is said of missing values, where rows have any
+    held: tuple[Held, ...] = ()  # edges that were not fitted, but given
 
     def places(self, graph: Graph) -> Places:
         """Where the parameters stand."""
-        return Places(graph, self.margins, self.centre, self.scale)
+        return Places(graph, self.margins, self.centre, self.scale, self.held)
 
     def at(self, graph: Graph, theta: Floats) -> tuple[CGLSCM, dict[str, Margin]]:
         """The model of some parameters, and the columns that have margins, those in categories with its cuts."""
@@ -75,13 +76,14 @@ def fit_acting(
     sampling: bool = False,
     start: Floats | None = None,
     like: Acting | None = None,
+    held: tuple[Held, ...] = (),
 ) -> Acting:
     """The best parameters for rows, columns in the order of the graph's variables; ``labels`` are texts.
 
     Missing values are nan: each row is integrated over what it lacks.
 
     ``like`` has the units and categories of another fit, with whose parameters these are compared; they and the ranks
-    are all that is found then, without their spread.
+    are all that is found then, without their spread. ``held`` are edges with given numbers.
     """
     w = np.ones(len(values)) if weights is None else weights
     texts = {} if labels is None else labels
@@ -103,21 +105,24 @@ def fit_acting(
         raise DataError(
             f"{graph.observed[int(np.argmin(scale))]!r} has one value in all rows; leave it out of the graph"
         )
-    places, rows = Places(graph, margins, centre, scale), in_units(graph.observed, values, margins, centre, scale)
+    places = Places(graph, margins, centre, scale, held)
+    rows = in_units(graph.observed, values, margins, centre, scale)
     if not here.all():
         return _with_holes(places, values, rows, w, cluster, sampling=sampling, start=start, known=like is not None)
     theta, total, arrived = np.zeros(places.size), 0.0, True
     for district in places.districts:
         tries = STARTS if start is None and district.covariances else STARTS[:1]
         begun = [start if start is not None else _begin(places, district, rows, w, r) for r in tries]
+        begun = [places.put_held(one) for one in begun]
         near = max((_climbed(places, district, one, rows, w) for one in begun), key=lambda found: found[1])
         best = _climbed(places, district, near[0], rows, w, finish=True)
         at = own_places(district)
         theta[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
+    theta = places.put_held(theta)
     spread, flat = np.zeros((places.size, places.size)), np.zeros((0, places.size))
     if like is None:
         spread, flat = spread_of(places, theta, values, w, cluster, sampling=sampling)
-    return Acting(margins, centre, scale, theta, spread, total, arrived, flat if len(flat) else None)
+    return Acting(margins, centre, scale, theta, spread, total, arrived, flat if len(flat) else None, held=held)
 
 
 def _with_holes(
@@ -161,7 +166,7 @@ def _with_holes(
     if not known:
         spread, flat = spread_of(places, theta, values, weights, cluster, sampling=sampling)
     lines = flat if len(flat) else None
-    return Acting(places.margins, places.centre, places.scale, theta, spread, value, arrived, lines)
+    return Acting(places.margins, places.centre, places.scale, theta, spread, value, arrived, lines, held=places.held)
 
 
 def _begun(places: Places, values: Floats, rows: Floats, weights: Floats) -> Floats:
@@ -171,7 +176,7 @@ def _begun(places: Places, values: Floats, rows: Floats, weights: Floats) -> Flo
         none = np.zeros(0)
         like = Acting(places.margins, places.centre, places.scale, none, np.zeros((0, 0)), 0.0, converged=True)
         kinds: dict[str, ColumnKind] = {v: m.kind for v, m in places.margins.items()}
-        found = fit_acting(places.graph, values[whole], kinds, weights[whole], like=like)
+        found = fit_acting(places.graph, values[whole], kinds, weights[whole], like=like, held=places.held)
         if found.converged and np.isfinite(found.theta).all() and float(np.abs(found.theta).max()) < FAR:
             return found.theta
     filled = rows.copy()

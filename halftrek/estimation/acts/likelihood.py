@@ -143,8 +143,8 @@ def scores(
 
 
 def own_places(district: District) -> Ints:
-    """The places of a district's parameters."""
+    """The places of a district's parameters that are free."""
     found = [place for *_, place in (*district.slopes, *district.covariances)]
     found += [*district.intercepts.values(), *district.spreads.values()]
     found += [place for ends in district.cuts.values() for place in range(*ends)]
-    return np.array(sorted(found), dtype=np.intp)
+    return np.array(sorted(set(found) - district.held), dtype=np.intp)

@@ -36,16 +36,24 @@ class District:
     spreads: Mapping[int, int]
     cuts: Mapping[int, tuple[int, int]]  # first place, and one after the last
     covariances: tuple[tuple[int, int, int], ...]
+    held: frozenset[int] = frozenset()  # places of numbers that are given
+
+
+Held = tuple[str, str, str, float]  # an edge, as ends and "->" or "<->", and its weight or its errors' correlation
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """All districts of a graph; ``margins`` are those of the columns in categories, and of ranked ones."""
+    """All districts of a graph; ``margins`` are those of the columns in categories, and of ranked ones.
+
+    At the place of an arc that is ``held`` stands the correlation of the two errors, not their covariance.
+    """
 
     graph: Graph
     margins: Mapping[str, Margin]
     centre: Floats
     scale: Floats
+    held: tuple[Held, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,8 +86,32 @@ class Places:
             ]
             covariances = tuple((i, j, size + k) for k, (i, j) in enumerate(pairs))
             size += len(pairs)
-            found.append(District(members, plain, cut, behind, tuple(slopes), intercepts, spreads, cuts, covariances))
+            edges = [(self.names[u], "->", self.names[v], k) for u, v, k in slopes]
+            edges += [(self.names[i], "<->", self.names[j], k) for i, j, k in covariances]
+            held = frozenset(k for *edge, k in edges if self._held_at(*edge) is not None)
+            found.append(
+                District(members, plain, cut, behind, tuple(slopes), intercepts, spreads, cuts, covariances, held)
+            )
         return tuple(found), size
+
+    def _held_at(self, first: str, kind: str, second: str) -> float | None:
+        """The number at which an edge is held; None if it is free."""
+        for u, own, v, value in self.held:
+            if own == kind and ((u, v) == (first, second) or (kind == "<->" and (v, u) == (first, second))):
+                return value
+        return None
+
+    def put_held(self, theta: Floats) -> Floats:
+        """Parameters with the given numbers at their places, in standard units."""
+        found = theta.copy()
+        for district in self.districts:
+            for u, v, place in district.slopes:
+                if (weight := self._held_at(self.names[u], "->", self.names[v])) is not None:
+                    found[place] = weight * self.scale[u] / self.scale[v]
+            for i, j, place in district.covariances:
+                if (correlation := self._held_at(self.names[i], "<->", self.names[j])) is not None:
+                    found[place] = correlation
+        return found
 
     @property
     def districts(self) -> tuple[District, ...]:
@@ -109,8 +141,10 @@ class Places:
         found = np.eye(len(own))
         for i, place in district.spreads.items():
             found[own[i], own[i]] = np.exp(2.0 * theta[place])
+        sd = np.sqrt(np.diag(found))
         for i, j, place in district.covariances:
-            found[own[i], own[j]] = found[own[j], own[i]] = theta[place]
+            unit = sd[own[i]] * sd[own[j]] if place in district.held else 1.0
+            found[own[i], own[j]] = found[own[j], own[i]] = theta[place] * unit
         return found
 
     def model(self, theta: Floats) -> CGLSCM:

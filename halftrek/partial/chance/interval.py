@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import isfinite, nan
@@ -11,7 +11,9 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats
 from halftrek.bottom.choices import SetInterval
+from halftrek.inference.intervals.base import ends_on
 from halftrek.notes import Note, note
+from halftrek.partial.chance.active import binding_at
 from halftrek.partial.chance.cut import stoye_quantile
 from halftrek.partial.chance.likelihood import (
     Contradiction,
@@ -23,12 +25,13 @@ from halftrek.partial.chance.likelihood import (
     range_of,
     start_from,
 )
-from halftrek.partial.chance.program import Point, Program
-from halftrek.partial.chance.search import Ends, Factor, Search
+from halftrek.partial.chance.program import Program
+from halftrek.partial.chance.search import SETTLED, Ends, Factor, Search
+from halftrek.queries.derivatives import Scale
 from halftrek.results.sets.bounds import CONTRADICTED
 from halftrek.trust import Leeway
 
-Spread = Callable[[Search, Point, int, float], float]  # an end's error: a point near it, its side, error by likelihood
+Spread = Callable[[Search, float, int], float]  # the error of an end: a search that begins there, its value, its side
 STEPS = (1e-3, 4e-3, 2.5e-4, 1.6e-2)  # of deviance, by which an end is moved to see its error: the first that can be
 
 
@@ -57,11 +60,13 @@ def chance_of(
     kind: SetInterval = "likelihood",
     proved: bool = True,
     spread: Spread | None = None,
+    scale: Scale = "plain",
 ) -> Chance:
     """From the identified set at the estimates, which is empty if there are no pieces.
 
     ``starts``: vectors of models with the fitted covariance, for sets that are empty or not ``proved``. ``spread`` is
     the error of an end whose answer moves with more than the likelihood knows; of an empty set nothing is then left.
+    ``scale``: where ends are closer to normal, for intervals by their errors.
     """
     points = program.coordinates
 
@@ -72,7 +77,7 @@ def chance_of(
         nothing = _empty(program, starts, level, given, factor)
         return nothing if spread is None else replace(nothing, pieces=(), cuts=(nan, nan))
     if kind == "stoye":
-        return _stoye(program, pieces, level, given, _by_likelihood(factor) if spread is None else spread)
+        return _stoye(program, pieces, level, given, _by_likelihood(factor) if spread is None else spread, scale)
     found = likelihood_set(program, pieces, level, factor, () if proved else starts)
     said = _said(program, found, pieces)
     return Chance(found.pieces, kind, level, _cuts(found), (*given.notes, *_scaled(given, found, factor), *said))
@@ -90,24 +95,31 @@ def _empty(program: Program, starts: Sequence[Floats], level: float, given: Leew
     return Chance(found.pieces, "likelihood", level, _cuts(found), (words, *given.notes), test)
 
 
-def _stoye(program: Program, pieces: Sequence[Piece], level: float, given: Leeway, spread: Spread) -> Chance:
-    """So many standard errors beyond the outer ends; these from how an end moves with a little likelihood."""
+def _stoye(
+    program: Program, pieces: Sequence[Piece], level: float, given: Leeway, spread: Spread, scale: Scale
+) -> Chance:
+    """So many standard errors beyond the outer ends, on the scale where these are closer to normal."""
     low, high = pieces[0], pieces[-1]
     errors = [
         _error(program, vector, end, side, spread)
         for vector, end, side in ((low.at_low, low.low, -1), (high.at_high, high.high, 1))
     ]
+    least, most = range_of(program.query)
     if np.isnan(errors).any():
-        least, most = range_of(program.query)
         ends = (least if np.isnan(errors[0]) else low.low, most if np.isnan(errors[1]) else high.high)
         lost = note("set end lost", side="lower" if np.isnan(errors[0]) else "upper")
         return Chance((ends,), "stoye", level, (float("nan"), float("nan")), (*given.notes, lost))
-    least, most = range_of(program.query)
-    width = high.high - low.low
-    c = stoye_quantile(width, max(errors), level) if isfinite(width) else stoye_quantile(np.inf, 1.0, level)
-    ends = (max(low.low - c * errors[0], least), min(high.high + c * errors[1], most))
+    c = stoye_factor((low.low, high.high), errors, level)
+
+    def below(end: float) -> float:
+        return moved_end(end, -1, c * errors[0], scale)
+
+    def above(end: float) -> float:
+        return moved_end(end, 1, c * errors[1], scale)
+
+    ends = (max(below(low.low), least), min(above(high.high), most))
     notes = (*given.notes, note("stoye set", quantile=c))
-    inner = [(a.high + c * errors[1], b.low - c * errors[0]) for a, b in pairwise(pieces)]
+    inner = [(above(a.high), below(b.low)) for a, b in pairwise(pieces)]
     kept: list[Ends] = []
     start = ends[0]
     for a, b in inner:
@@ -117,21 +129,52 @@ def _stoye(program: Program, pieces: Sequence[Piece], level: float, given: Leewa
     return Chance((*kept, (start, ends[1])), "stoye", level, (c**2, c**2), notes)
 
 
+def stoye_factor(ends: Ends, errors: Sequence[float], level: float) -> float:
+    """How many standard errors an interval goes beyond the ends of a set."""
+    width = ends[1] - ends[0]
+    return stoye_quantile(width, max(errors), level) if isfinite(width) else stoye_quantile(np.inf, 1.0, level)
+
+
+def moved_end(end: float, side: int, reach: float, scale: Scale) -> float:
+    """An end moved outwards, on the scale where it is closer to normal."""
+    return float(ends_on(scale, np.array([end]), np.array([reach]))[0, int(side > 0)])
+
+
 def _error(program: Program, vector: Floats | None, end: float, side: int, spread: Spread) -> float:
     """The standard error of an end of the set; nothing is left open at an infinite one."""
     if vector is None or not isfinite(end):
         return 0.0
-    search = Search(program, 0.95, vector)
-    for step in STEPS:
-        point = program.furthest(search.aside(vector, side, step), side, step)
-        if point is not None:
-            return spread(search, point, side, abs(point.answer - end) / np.sqrt(step))
-    return float("nan")
+    return spread(Search(program, 0.95, vector), end, side)
 
 
 def _by_likelihood(factor: Factor) -> Spread:
-    def error(search: Search, point: Point, side: int, usual: float) -> float:
-        return float(usual * np.sqrt(factor(search.cut_at(point, side)[1].direction)))
+    """From how far an end moves with a little likelihood; nan where no program finds that out."""
+
+    def error(search: Search, end: float, side: int) -> float:
+        for step in STEPS:
+            point = search.program.furthest(search.aside(search.origin, side, step), side, step)
+            if point is not None:
+                usual = abs(point.answer - end) / np.sqrt(step)
+                return float(usual * np.sqrt(factor(search.cut_at(point, side)[1].direction)))
+        return nan
+
+    return error
+
+
+def by_rows(given: Leeway, cuts: Callable[[int], Mapping[str, Floats]]) -> Spread:
+    """From how each row moves the moments behind columns, and the ``cuts`` of a side: their slopes in its end.
+
+    An end is an extreme, so that it moves with the data as its Lagrangian does where the model is held: by the slope of
+    the answer less what limits and equations take of it (the envelope theorem). nan where these leave something of the
+    slope in the weights, so that it is no extreme.
+    """
+
+    def error(search: Search, _: float, side: int) -> float:
+        points = search.program.coordinates
+        binding = binding_at(points, search.program.at(search.origin), side)
+        if binding.unexplained > SETTLED:
+            return nan
+        return given.error(*points.seen_slopes(side * binding.direction), cuts(side))
 
     return error
 

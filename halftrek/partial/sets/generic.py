@@ -18,7 +18,8 @@ from halftrek.partial.sets.pieces import Piece, Reached
 from halftrek.partial.sets.search import Problem, binding_at, feasible_points, improved, spread_starts
 from halftrek.queries import Query
 from halftrek.queries.evaluate import values_of
-from halftrek.queries.gradients import gradients_of
+from halftrek.queries.gradients import both_of, gradients_of
+from halftrek.queries.types import Distribution
 
 _LOOKED_AT = 300  # models whose answers are computed; an integral each
 _STARTS = 3  # of them, from which programs begin
@@ -55,8 +56,11 @@ class ModelForm:
         models, moves = self.fibre.both(u * self.units)
         try:
             with np.errstate(all="ignore"):
-                value = values_of(self.query, models)[0][..., 0]
-                gradient = gradients_of(self.query, models, far=True).values[0]
+                if isinstance(self.query, Distribution):
+                    value = values_of(self.query, models)[0][..., 0]
+                    gradient = gradients_of(self.query, models, far=True).values[0]
+                else:
+                    value, gradient = both_of(self.query, models)
         except (HalftrekError, np.linalg.LinAlgError):
             return np.full(u.shape[:-1], np.nan), np.full(u.shape, np.nan)
         return value, moves.along(gradient.T, gradient.omega) * self.units

@@ -74,7 +74,7 @@ def contours_of(
     family = Family(fitted, query, edges)
     _ = family.verdict  # refuses a question that has no answer once the edges are held
     points, shape, nominal = _grid(family, values)
-    estimates = points.answers(query)
+    estimates = points.answers(family.behind)
     ends = np.full((len(estimates), 2), np.nan)
     told: tuple[Note, ...] = ()
     if intervals:

@@ -107,7 +107,7 @@ def curve_of(
     if gaps:
         given = np.unique(np.concatenate([given, gaps, *(_around(given, gap) for gap in gaps if values is None)]))
         points = family.at(given[:, None])
-    estimates = np.where(np.isin(given, gaps), np.nan, points.answers(query))
+    estimates = np.where(np.isin(given, gaps), np.nan, points.answers(family.behind))
     if np.isfinite(estimates).sum() < 2:
         raise InputError(f"sensitivity: no model of these data has such values of {edge}")
     intervals, said = intervals_of(family, points, estimates, How(interval=None, level=level))
@@ -181,7 +181,7 @@ def _nearest(family: Family, values: Floats, estimates: Floats, target: float) -
     near = np.zeros((len(low), 0))
 
     def step(_at: Ints, along: Floats, near: Floats) -> tuple[Floats, Floats]:
-        return near, family.at(along[:, None]).answers(family.query)
+        return near, family.at(along[:, None]).answers(family.behind)
 
     bracket = Bracket(values[low], values[low + 1], off[low], off[low + 1], near)
     root, _ = narrowed(bracket, step, target, close=1e-12)

@@ -95,6 +95,11 @@ def robustness_of(
     """For one edge, or for every absent edge that carries the answer and all absent edges together."""
     if not np.isfinite(target):
         raise InputError(f"target is the answer to look for, a finite number, not {target!r}")
+    if fitted.moments.layer is not None and edge is None:
+        raise InputError(
+            "robustness() of all edges at once is not known where columns are ordered or ranked: whether data test an "
+            'edge is asked of normal rows there; say which one, fit.robustness(question, edge="x <-> y")'
+        )
     said = answer(fitted, question, level=level)
     query = said.query
     edges = [read_edge(fitted.graph, edge)] if edge is not None else _carrying(fitted, query, target)
@@ -145,8 +150,9 @@ def robustness_of(
 
 
 def _regression(fitted: Fitted, query: Query) -> Regression | None:
-    """The regression behind an answer; of variables that nobody saw there is none."""
-    return None if fitted.graph.hidden else regression_behind(fitted, query)
+    """The regression behind an answer; of variables that nobody saw as they are there is none."""
+    unseen = fitted.graph.hidden or fitted.moments.layer is not None
+    return None if unseen else regression_behind(fitted, query)
 
 
 def _carrying(fitted: Fitted, query: Query, target: float) -> list[Edge]:

@@ -12,7 +12,7 @@ from halftrek.errors import QueryError
 from halftrek.queries.affine import Parameters, joint_of
 from halftrek.queries.derivatives import Gradient
 from halftrek.queries.kinds.distributions import Distribution
-from halftrek.queries.kinds.terms import Probability, Quantile, Statistic, case_of, sums_of
+from halftrek.queries.kinds.terms import Probability, Quantile, Statistic, Stepped, case_of, sums_of
 from halftrek.queries.kinds.variants import Event, single
 from halftrek.queries.normal.conditional import Conditional, numbers_seen
 from halftrek.queries.normal.events import box_gradient, box_probability, interval_probability
@@ -63,6 +63,9 @@ def term_value(term: Asked, models: Parameters) -> Floats:
     """The number that a term is in each model."""
     found = conditional_of(term, models)
     match term:
+        case Stepped(first=first):
+            steps, share, _ = _stairs(term, found.mean, found.cov)
+            return checked_number(first + share @ steps, term)
         case Statistic(kind, _, _):
             mean, cov = (found.mean, found.cov) if not term.case.events else _cut_moments(term, found)
             return (checked_spread if kind in ("Var", "SD") else checked_number)(_statistic(term, mean, cov), term)
@@ -126,6 +129,14 @@ def _cut_slopes(term: Statistic, mean: Floats, root: Floats) -> Floats:
 def _slopes(term: Statistic, mean: Floats, cov: Floats) -> tuple[Floats, Floats]:
     """Derivatives of a statistic in means and covariances."""
     by_mean, by_cov = np.zeros_like(mean), np.zeros_like(cov)
+    if isinstance(term, Stepped):
+        from halftrek.layer.bivariate import phi
+
+        steps, _, u = _stairs(term, mean, cov)
+        sd = np.sqrt(cov[..., 0, 0])
+        by_mean[..., 0] = phi(u) @ steps / sd
+        by_cov[..., 0, 0] = np.where(np.isfinite(u), u * phi(u), 0.0) @ steps / (2.0 * cov[..., 0, 0])
+        return by_mean, by_cov
     match term.kind:
         case "E":
             by_mean[..., 0] = 1.0
@@ -140,6 +151,16 @@ def _slopes(term: Statistic, mean: Floats, cov: Floats) -> tuple[Floats, Floats]
             by_cov[..., 0, 1] = by_cov[..., 1, 0] = 0.5 / np.sqrt(first * last)
             by_cov[..., 0, 0], by_cov[..., 1, 1] = -r / (2.0 * first), -r / (2.0 * last)
     return by_mean, by_cov
+
+
+def _stairs(term: Stepped, mean: Floats, cov: Floats) -> tuple[Floats, Floats, Floats]:
+    """The steps, the probabilities of passing each cut, and how far beyond the mean each is."""
+    from scipy.special import ndtr
+
+    cuts, steps = term.arrays
+    with np.errstate(divide="ignore", invalid="ignore"):
+        u = (cuts - mean[..., :1]) / np.sqrt(cov[..., 0, 0, None])
+    return steps, np.asarray(ndtr(-u)), u
 
 
 def _half_inverse(variance: Floats) -> Floats:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
+
+from halftrek.bottom.arrays import Floats
 from halftrek.errors import QueryError
 from halftrek.queries.kinds.distributions import Distribution
 from halftrek.queries.kinds.effects import DirectEffect, Effect, ErrorCovariance, PathEffect, ThroughEffect, TotalEffect
@@ -22,12 +25,33 @@ DEEPEST = 100  # operations within each other; ours to choose, so that Python's 
 class Statistic(Written):
     """``E[y | ...]``, ``Var[y | ...]``, ``SD[y | ...]``, ``Cov[y, z | ...]`` or ``Corr[y, z | ...]``."""
 
-    kind: Kind
+    kind: Kind | Literal["steps"]
     of: tuple[Sum, ...]
     case: Case = field(default_factory=Case)
 
     def __str__(self) -> str:
         return f"{self.kind}[{', '.join(map(str, self.of))}{self.case.behind_bar}]"
+
+
+@dataclass(frozen=True)
+class Stepped(Statistic):
+    """The mean of a column that goes up by a step where the variable behind it passes a cut; its kind is "steps".
+
+    ``first + sum_k steps_k P(y > cuts_k | ...)``. It is what a question about a ranked column becomes, and is not read
+    from text.
+    """
+
+    first: float = 0.0
+    cuts: tuple[float, ...] = ()
+    steps: tuple[float, ...] = ()
+
+    def __str__(self) -> str:
+        return f"E[{', '.join(map(str, self.of))}{self.case.behind_bar}]"
+
+    @cached_property
+    def arrays(self) -> tuple[Floats, Floats]:
+        """Cuts and steps."""
+        return np.array(self.cuts), np.array(self.steps)
 
 
 @dataclass(frozen=True)

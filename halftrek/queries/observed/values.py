@@ -22,7 +22,7 @@ from halftrek.queries.checks import check_query
 from halftrek.queries.derivatives import Gradient, Scale
 from halftrek.queries.evaluate import values_of
 from halftrek.queries.gradients import gradients_of, scale_of
-from halftrek.queries.kinds.terms import Expression
+from halftrek.queries.kinds.terms import Expression, Stepped
 from halftrek.queries.kinds.variants import Case, Event, Sum, Variant, single
 from halftrek.queries.numbers import combined
 from halftrek.queries.observed.translation import Translation
@@ -289,11 +289,7 @@ def _behind_mean(weight: float, variant: Variant, case: Case, layer: Layer) -> E
     if margin is None:
         found: Expression = _expected(variant, case, t)
     elif not margin.cut:
-        middle = float(margin.values[(len(margin.values) - 1) // 2])
-        raise QueryError(
-            f"the mean of {variant.variable}, which is ranked, is no short formula of the variable behind it; ask for "
-            f"P({variant} > {middle:g} | ...)"
-        )
+        found = _behind_ranks(variant, margin, t.case(case), t)
     else:
         pairs = zip(margin.values[:-1].tolist(), np.diff(margin.values).tolist(), strict=True)
         chances = [(step, _behind(Probability((Event(single(variant), low=v),), case), layer)) for v, step in pairs]
@@ -301,6 +297,21 @@ def _behind_mean(weight: float, variant: Variant, case: Case, layer: Layer) -> E
         first = float(margin.values[0])
         found = reduce(lambda a, b: Arithmetic("+", a, b), terms if first == 0.0 else [first, *terms])
     return found if weight == 1.0 else Arithmetic("*", weight, found)
+
+
+def _behind_ranks(variant: Variant, whole: Margin, case: Case, t: Translation) -> Stepped:
+    if case.events:
+        middle = float(whole.values[(len(whole.values) - 1) // 2])
+        raise QueryError(
+            f"the mean of {variant.variable}, which is ranked, is no short formula where others were seen in "
+            f"categories or ranges; ask for P({variant} > {middle:g} | ...)"
+        )
+    from halftrek.queries.observed.given import MANY
+    from halftrek.queries.observed.units import in_bins
+
+    margin = in_bins(whole) if len(whole.values) > MANY else whole
+    cuts, steps = tuple(margin.cuts.tolist()), tuple(np.diff(margin.values).tolist())
+    return Stepped("steps", (single(t.variant(variant)),), case, float(margin.values[0]), cuts, steps)
 
 
 # -- distributions -------------------------------------------------------------------------------

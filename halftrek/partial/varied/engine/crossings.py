@@ -81,7 +81,7 @@ def crossings(family: Family, target: float) -> list[Crossing]:
 
     def step(_at: Ints, values: Floats, near: Floats) -> tuple[Floats, Floats]:
         points = family.near(values[:, None], near) if family.by_share else family.at(values[:, None])
-        return near if points.solutions is None else points.solutions, points.answers(family.query)
+        return near if points.solutions is None else points.solutions, points.answers(family.behind)
 
     root, _ = narrowed(bracket, step, target)
     found = np.concatenate([root[np.isfinite(root)], scan.along[exact]])
@@ -94,4 +94,4 @@ def crossings(family: Family, target: float) -> list[Crossing]:
 
 def _scan(family: Family, along: Floats) -> Scan:
     points = family.at_shares(along[:, None]) if family.by_share else family.at(along[:, None])
-    return Scan(along, points, points.answers(family.query))
+    return Scan(along, points, points.answers(family.behind))

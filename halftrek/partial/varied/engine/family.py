@@ -31,6 +31,7 @@ from halftrek.partial.varied.engine.walk import (
 )
 from halftrek.queries import Query, check_query, evaluate
 from halftrek.queries.evaluate import values_of
+from halftrek.queries.observed.values import behind_question
 from halftrek.results.given.reading import asked_of
 from halftrek.trust.judge import SURE, Judged, judge_line, rests_of
 from halftrek.trust.strength import weakest_step
@@ -49,7 +50,13 @@ class Family:
 
     def __post_init__(self) -> None:
         check_query(self.query, self.fitted.graph)
-        one_number(self.fitted, self.query)
+        one_number(self.fitted, self.behind)
+
+    @cached_property
+    def behind(self) -> Query:
+        """The question that models answer: about the variables behind columns that are ordered or ranked."""
+        layer = self.fitted.moments.layer
+        return self.query if layer is None else behind_question(self.query, layer)
 
     @cached_property
     def graph(self) -> Graph:
@@ -133,6 +140,8 @@ class Family:
     @cached_property
     def _weak(self) -> Verdict | None:
         """How the graph as it is answers, if by instruments that are not strong: holding edges makes none stronger."""
+        if self.fitted.moments.layer is not None:  # its judge asks each model
+            return None
         query, verdict = asked_of(self.fitted.graph, self.query)
         if not verdict.identified or verdict.recipe is None:
             return None
@@ -228,6 +237,8 @@ class Family:
 
     def deviance(self, value: float) -> float | None:
         """How much twice the log-likelihood falls where one edge is held at a value; None if no model has it."""
+        if self.fitted.moments.layer is not None:  # rows have no normal likelihood
+            return None
         found = self._refit(np.array([value]))
         return None if found is None else max(0.0, 2.0 * (self.fitted.loglik - found.loglik))
 
@@ -239,7 +250,7 @@ class Family:
             graph = self._held(values)
             there = replace(self.fitted, graph=graph, model=points.model(at, graph))
         verdict = self._weak or (self.verdict if self.verdict.recipe is None else self._verdict_at(values))
-        return judge_line(there, self.query, evaluate(self.query, there.model), verdict, how)
+        return judge_line(there, self.query, evaluate(self.behind, there.model), verdict, how)
 
 
 def drawn_value(family: Family, value: float, drawn: Graph) -> float:
