@@ -15,16 +15,16 @@ from halftrek.errors import HalftrekError, QueryError
 from halftrek.graphs import Graph
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.partial.assumptions import Assumption, State, Weight, Within, conditions_of, read_assumptions, relaxed
-from halftrek.partial.assumptions.kinds import AbsoluteSum, Norm
+from halftrek.partial.assumptions.kinds import AbsoluteSum, Confounded, Norm
 from halftrek.partial.exact.compiled import Compiled
-from halftrek.partial.exact.conditions import DIVISOR, All, Atom, Claim, claims_of
+from halftrek.partial.exact.conditions import DIVISOR, All, Atom, Claim, claims_of, confounding_limit
 from halftrek.partial.exact.questions import Form, divisors_of, form_of
 from halftrek.partial.sets.covariance import Ground, ground_of, held_weights, plain_latents
 from halftrek.partial.sets.generic import searched
 from halftrek.partial.sets.line import Line, place_on_line, set_along
-from halftrek.partial.sets.losing import decided
 from halftrek.partial.sets.pieces import Piece, Reached
-from halftrek.partial.sets.projected import Projection
+from halftrek.partial.sets.projection.losing import decided
+from halftrek.partial.sets.projection.projected import Projection
 from halftrek.partial.sets.shown import Showing
 from halftrek.partial.sets.space import Space
 from halftrek.partial.sets.through import through_of, through_pieces
@@ -43,6 +43,7 @@ _JITTER = (1e-3, 0.03, 0.3)  # of places that Newton steps begin with
 _DRAWN = 8  # of them, anywhere
 _ZERO = 1e-12  # share of its terms, below which a divisor is taken for zero
 _NO_RATIO = "Models in which {} is zero have no answer; what answers come near to there counts."
+_IDLE = "'{}' excludes nothing: a hidden cause that strong could explain all there is. Assume less of it."
 _LOST = 1e12  # error variances so many times those of the variables have no digits left
 
 
@@ -221,7 +222,9 @@ class _Task:
 
     def _packed(self, pieces: Sequence[Piece], certificate: Certificate, free: int) -> IdentifiedSet:
         fitted = ["The covariance is that of the fitted model: the graph restricts it."] if self.ground.fitted else []
-        notes = (*fitted, *dict.fromkeys(_NO_RATIO.format(by) for by, _ in self.divisors))
+        confounded = (a for a in self.assumed if isinstance(a, Confounded))
+        idle = [_IDLE.format(a) for a in confounded if confounding_limit(a, self.graph, self.tower) >= 1.0]
+        notes = (*fitted, *idle, *dict.fromkeys(_NO_RATIO.format(by) for by, _ in self.divisors))
         if not pieces:
             nothing = End(float("nan"), False)
             return IdentifiedSet(self.query, self.assumed, (), nothing, nothing, certificate, free, notes)

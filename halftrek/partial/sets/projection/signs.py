@@ -61,9 +61,9 @@ class Signs:
     def places(self, line: Line, equation: Sequence[fmpq_mpoly], *, usual: bool = False) -> Iterator[fmpq]:
         """Places on a line where the claims hold: one in each stretch, or, if there is none, a root.
 
-        ``equation``: factors of which one has to be zero; then only their roots come into it. ``usual``: nothing special
-        happens on this line, no two factors meet. Then where one polynomial alone is zero, claims that hold there hold
-        on one side too.
+        ``equation``: factors of which one has to be zero; then only their roots come into it. ``usual``: nothing
+        special happens on this line, no two factors meet. Then where one polynomial alone is zero, claims that hold
+        there hold on one side too.
         """
         along_it = [along(factor, line.start, line.step) for factor in self.factors]
         roots = [real_roots(polynomial) for polynomial in along_it]

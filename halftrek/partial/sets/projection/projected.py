@@ -19,7 +19,7 @@ from flint import arb, fmpq, fmpq_mpoly
 from halftrek.bottom.arrays import Floats
 from halftrek.partial.assumptions.kinds import AbsoluteSum, Norm, Within
 from halftrek.partial.exact.compiled import Compiled, CompiledClaims
-from halftrek.partial.exact.conditions import All, Atom, Claim, Formula, Some, atoms_of
+from halftrek.partial.exact.conditions import All, Atom, Claim, Some, atoms_of
 from halftrek.partial.exact.curve import along, real_roots
 from halftrek.partial.exact.questions import Form
 from halftrek.partial.exact.rational import Rational, coordinates_in, exact
@@ -32,7 +32,8 @@ from halftrek.partial.sets.line import (
     place_on_line,
     set_along,
 )
-from halftrek.partial.sets.losing import (
+from halftrek.partial.sets.pieces import Piece, Reached
+from halftrek.partial.sets.projection.losing import (
     changes,
     decided,
     equations_in,
@@ -43,19 +44,16 @@ from halftrek.partial.sets.losing import (
     solved_for_answer,
     with_quotient,
 )
-from halftrek.partial.sets.pieces import Piece, Reached
+from halftrek.partial.sets.projection.places import Place, floats, holds_exactly, nothing, together
+from halftrek.partial.sets.projection.signs import Signs
 from halftrek.partial.sets.search import SLACK, binding_at
-from halftrek.partial.sets.signs import Signs
 
 _FAR = 3e4  # units: so near an end, one at such a distance is a limit
 _FARTHEST = 1e6  # units, up to which floats tell whether a claim holds: farther out its highest powers hide the rest
-_POLE = 1e-6  # share of its terms, below which the bottom of a quotient is taken for nothing
 _INSIDE = (0.0, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # of a coordinate, from an end inwards, where there are models
 _EQUAL = 1e-9  # share by which two values of a coordinate differ that are one
-_EXACTLY = 1e-28  # share of its terms that a polynomial is at a root that is known to 160 bits
 _MOST_FACTORS, _MOST_DEGREES = 26, 60  # polynomials in two coordinates, and their degrees in sum, that are looked at
 
-Place = tuple[fmpq, ...]  # a number for each coordinate of the tower
 Stretch = tuple[fmpq | None, fmpq | None]
 
 
@@ -126,7 +124,7 @@ class Projection:
     @cached_property
     def _exact(self) -> list[list[fmpq_mpoly]]:
         """Polynomials that have to be zero in any case, each by its factors that are no pole."""
-        atoms = [a for c in self.claims for a in _together(c.formula) if not a.polynomial.is_constant()]
+        atoms = [a for c in self.claims for a in together(c.formula) if not a.polynomial.is_constant()]
         found: list[list[fmpq_mpoly]] = []
         for one, other in combinations(atoms, 2):
             if opposite(one.polynomial, other.polynomial):
@@ -302,7 +300,7 @@ class Projection:
         known = sorted({as_rational(root) for root in candidates})
         inside = [number_between(a, b) for a, b in pairwise([None, *known, None])]
         places = [self._moved(line, s) for s in (*known, *inside)]
-        near = self._compiled[0].holds(np.array([_floats(place) for place in places])[:, self.coordinates], SLACK)
+        near = self._compiled[0].holds(np.array([floats(place) for place in places])[:, self.coordinates], SLACK)
         return next((places[k] for k in np.flatnonzero(near) if self._held(places[k])), None)
 
     @cached_property
@@ -312,8 +310,8 @@ class Projection:
         return first, second
 
     def _held(self, place: Place) -> bool:
-        here, there = _floats(place), self._on_fibre(place)
-        if there is None or (self.strict and not all(_holds_exactly(claim.formula, place) for claim in self.claims)):
+        here, there = floats(place), self._on_fibre(place)
+        if there is None or (self.strict and not all(holds_exactly(claim.formula, place) for claim in self.claims)):
             return False
         for claims, compiled, u in zip((self.claims, self.written), self._compiled, (here, there), strict=True):
             own = u[self.coordinates]
@@ -321,7 +319,7 @@ class Projection:
             if far or not np.isfinite(own).all() or not bool(compiled.holds(own, SLACK)):
                 return False
             poles = [atom.pole for claim in claims for atom in atoms_of(claim.formula) if atom.pole is not None]
-            if any(_nothing(Compiled.of(pole, self.coordinates), own) for pole in poles):
+            if any(nothing(Compiled.of(pole, self.coordinates), own) for pole in poles):
                 return False
         return True
 
@@ -355,7 +353,7 @@ class Projection:
         for step in _INSIDE:
             for near in dict.fromkeys((x - step * max(1.0, abs(x)), x + step * max(1.0, abs(x)))):
                 places = [*self._places(exact(near)), *(self._single(near) if step == 0.0 else ())]
-                for u in filter(None.__ne__, map(self._on_fibre, places)):
+                for u in (u for u in map(self._on_fibre, places) if u is not None):
                     if best is None or float(np.abs(u).max()) < float(np.abs(best).max()):
                         best = u  # the farther out, the fewer digits
             if best is not None and float(np.abs(best).max()) < _FAR:
@@ -371,7 +369,7 @@ class Projection:
 
     def _on_fibre(self, place: Place) -> Floats | None:
         """A place in the coordinates of the tower."""
-        found = _floats(place)
+        found = floats(place)
         if self.replaced is not None:
             j, u = self.replaced
             below = u.bottom(*place)
@@ -384,34 +382,3 @@ class Projection:
         """Where the answer is between two numbers and the claims hold."""
         found = place_on_line([self._limits(), within(self.form, low, high)], Line.axis(self.count, self.own))
         return None if found is None else self._model(found)
-
-
-def _together(formula: Formula) -> list[Atom]:
-    """Signs that all have to be so, not as alternatives."""
-    if isinstance(formula, Atom):
-        return [formula]
-    return [atom for part in formula.parts for atom in _together(part)] if isinstance(formula, All) else []
-
-
-def _holds_exactly(formula: Formula, place: Place) -> bool:
-    """True if signs are as they should be, or nothing to many digits: places are known to 160 bits."""
-    if not isinstance(formula, Atom):
-        each = (_holds_exactly(part, place) for part in formula.parts)
-        return all(each) if isinstance(formula, All) else any(each)
-    value = formula.polynomial(*place)
-    if value <= 0:
-        return True
-    terms = Compiled.of(formula.polynomial, range(len(place)))
-    return as_float(value) <= _EXACTLY * float(
-        Compiled(abs(terms.coefficients), terms.exponents).values(abs(_floats(place)))
-    )
-
-
-def _floats(place: Place) -> Floats:
-    return np.array([as_float(x) for x in place])
-
-
-def _nothing(polynomial: Compiled, u: Floats) -> bool:
-    size = Compiled(np.abs(polynomial.coefficients), polynomial.exponents).values(np.abs(u))
-    return bool(abs(float(polynomial.values(u))) <= _POLE * float(size))
-
