@@ -36,7 +36,7 @@ from tests.partial.test_properties import answer, contains, inside, wider
 
 NEAR = 1e-6  # by which a model may miss an end, an assumption, its graph or the covariance
 ON_THE_WAY = 1e-2  # by which it may miss a limit that none reaches
-DRAWN = 40  # models with the covariance
+DRAWN = 25  # models with the covariance
 STEPS = 30  # by which one of them is brought to obey assumptions
 ROOM = 1e-7  # by which it shall obey
 LOOSER = 1.2  # times a limit
@@ -54,7 +54,8 @@ def main() -> None:
     counts: Counter[str] = Counter()
     took: Times = defaultdict(list)
     for free in given.free:
-        for seed in range(given.first, given.first + given.count):
+        step = 4 if free > 3 else 1  # so many take four variables, as every fourth seed has
+        for seed in range(given.first, given.first + step * given.count, step):
             for finding in _problem(seed, free, counts, took):
                 counts["findings"] += 1
                 print(f"free {free} seed {seed}: {finding}", flush=True)
@@ -85,7 +86,7 @@ def _problem(seed: int, free: int, counts: Counter[str], took: Times) -> Iterato
     checks = (_outside(setting, found, seed, counts), _ends(setting, found, counts))
     findings = [text for check in checks for text in check]
     try:
-        findings += [*_looser(setting, found), *_more(setting, found, seed), *_identified(setting, found, counts)]
+        findings += [*_looser(setting, found, seed), *_more(setting, found, seed), *_identified(setting, found, counts)]
     except Exception as error:
         findings.append(f"raised {error!r}")
     for text in findings:
@@ -234,14 +235,16 @@ def _loosened(assumption: Assumption) -> Assumption:
     return assumption if " == " in str(assumption) else wider(assumption)
 
 
-def _looser(setting: Setting, found: IdentifiedSet) -> Iterator[str]:
-    for k, one in enumerate(setting.assumptions):
-        other = _loosened(one)
-        if other == one:
-            continue
-        wide = _found(setting, (*setting.assumptions[:k], other, *setting.assumptions[k + 1 :]))
-        if not contains(wide, found):
-            yield f"{wide.pieces} ({wide.certificate}) with {other}"
+def _looser(setting: Setting, found: IdentifiedSet, seed: int) -> Iterator[str]:
+    several = setting.assumptions
+    able = [k for k, one in enumerate(several) if _loosened(one) != one]
+    if not able:
+        return
+    k = able[seed % len(able)]
+    other = _loosened(several[k])
+    wide = _found(setting, (*several[:k], other, *several[k + 1 :]))
+    if not contains(wide, found):
+        yield f"{wide.pieces} ({wide.certificate}) with {other}"
 
 
 def _more(setting: Setting, found: IdentifiedSet, seed: int) -> Iterator[str]:

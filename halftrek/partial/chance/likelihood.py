@@ -23,7 +23,7 @@ from halftrek.queries.gradients import scale_of
 
 SHORT = 1e-5  # of the answer's scale, by which an end of the interval may seem to fall short of the set's
 STILL = 1e-6  # share of the answer's slope that may be left at an end which assumptions alone hold
-NEAREST = 4  # starts from which models are looked for that obey the assumptions
+NEAREST = 8  # starts from which models are looked for that obey the assumptions
 
 
 @dataclass(frozen=True, eq=False)
