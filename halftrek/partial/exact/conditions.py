@@ -134,6 +134,9 @@ def _formula(assumption: Assumption, graph: Graph, tower: Tower) -> Formula:
             return All(tuple(parts))
         case Compared(left, right, factor, absolute):
             return _compared(left, right, factor, absolute, tower)
+        case Norm(weights, limit) | AbsoluteSum(weights, limit) if limit == 0.0:  # sizes add up to nothing: each is
+            values = [_value(w, tower) for w in weights]
+            return All(tuple(_at_most(v) for value in values for v in (value, -value)))
         case Norm(weights, limit):
             squares = [_value(w, tower) * _value(w, tower) for w in weights]
             return _below(total(squares, tower.ring), tower.ring.number(exact(limit) * exact(limit)))

@@ -56,8 +56,8 @@ class Showing:
         found = [(i, j) for j in range(p) for i in range(j) if not np.isnan(self.fibre.plan.known[i, j])]
         return [i for i, _ in found], [j for _, j in found]
 
-    def model(self, value: float, starts: Iterable[Floats]) -> CGLSCM | None:
-        """A model with this answer that obeys, from the first of some places on the fibre that leads to one."""
+    def model(self, value: float | None, starts: Iterable[Floats]) -> CGLSCM | None:
+        """A model with this answer, None for any, that obeys: from the first place on the fibre that leads to one."""
         if any(c.tied for c in self.fibre.plan.columns):
             return None
         with quiet():
@@ -69,7 +69,7 @@ class Showing:
                         return found
         return None
 
-    def _solved(self, columns: Floats, value: float) -> CGLSCM | None:
+    def _solved(self, columns: Floats, value: float | None) -> CGLSCM | None:
         rows, across = [i for i, _ in self.places], [j for _, j in self.places]
         w = -columns[rows, across] / self.units
         gap, broken = self._gap(columns, w, value)
@@ -102,17 +102,18 @@ class Showing:
     def _models(self, columns: Floats) -> FibreModels:
         return self.fibre.models_of(columns)
 
-    def _gap(self, columns: Floats, w: Floats, value: float) -> tuple[Floats | None, Flags | None]:
+    def _gap(self, columns: Floats, w: Floats, value: float | None) -> tuple[Floats | None, Flags | None]:
         """What is missing, and which of it is broken; None where a model has no answer."""
         raw = self._raw(columns, w, value)
         if raw is None or not np.isfinite(raw).all():
             return None, None
         equal = np.ones(len(raw), dtype=bool)
-        equal[len(self.pairs[0]) + 1 :] = False
-        equal[len(self.pairs[0]) + 1 : len(self.pairs[0]) + 1 + len(self.held)] = self.held.equal
+        first = len(self.pairs[0]) + (value is not None)
+        equal[first:] = False
+        equal[first : first + len(self.held)] = self.held.equal
         return raw, equal | (raw > 0.0)
 
-    def _slopes(self, columns: Floats, w: Floats, value: float) -> Floats | None:
+    def _slopes(self, columns: Floats, w: Floats, value: float | None) -> Floats | None:
         moves = _MOVE * np.maximum(1.0, np.abs(w))
         both = np.concatenate([w + np.diag(moves), w - np.diag(moves)])
         raw = self._raw(columns, both, value)
@@ -121,7 +122,7 @@ class Showing:
         n = len(w)
         return np.asarray((raw[:n] - raw[n:]).T / (2.0 * moves))
 
-    def _raw(self, columns: Floats, w: Floats, value: float) -> Floats | None:
+    def _raw(self, columns: Floats, w: Floats, value: float | None) -> Floats | None:
         """Equations of the graph, the answer, assumptions, and noise: ``(..., m)``, at most zero or zero."""
         there = self._placed(columns, w)
         models = self._models(there)
@@ -132,6 +133,8 @@ class Showing:
         gaps = (whole[..., first, second] - known[first, second]) / (sd[..., first] * sd[..., second])
         held = self.held.values(State(models.T, models.omega, self.fibre.sigma, models.noise))
         noise = -models.noise / np.diag(self.fibre.sigma) if self.fibre.plan.latents else models.noise[..., :0]
+        if value is None:
+            return np.concatenate([gaps, held, noise], axis=-1)
         try:
             answers = np.asarray(values_of(self.query, models)[0][..., 0])
         except (HalftrekError, np.linalg.LinAlgError):

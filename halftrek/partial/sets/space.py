@@ -310,14 +310,14 @@ class Space:
         outcome = self._prove(None)
         near = outcome.left[np.isfinite(outcome.left).all(axis=1)]
         for u in near[:: max(1, len(near) // _NEAR)]:
-            reached = repaired(self.problem, u)
-            if reached is not None:
-                piece = self._piece(float(self.problem.form.both(reached)[0]), reached)
-                self.scale = abs(piece.low.value)
-                return self._from_point(piece, reached)
+            if (reached := repaired(self.problem, u)) is not None:
+                return self.around(reached)
         return Found([], outcome.proved, self.boxes)
 
-    def _from_point(self, piece: Piece, u: Floats) -> Found:
+    def around(self, u: Floats) -> Found:
+        """The set from one point of it."""
+        piece = self._piece(float(self.problem.form.both(u)[0]), u)
+        self.scale = abs(piece.low.value)
         pieces = self._united([piece, *self._along_lines(u[None])])
         for sign in (-1.0, 1.0):
             pieces = self._united([*pieces, *self._end(sign, u[None], pieces)])
