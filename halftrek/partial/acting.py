@@ -45,6 +45,10 @@ UNTRIED = 0.1234567  # a value of no meaning, at which it is decided whether hol
 
 def bounds_where_acting(fit: Fitted, query: Query, assumed: tuple[Assumption, ...], level: float) -> Bounds:
     """All answers for values of one edge between two limits, and the interval around them."""
+    if acting_of(fit).missing:
+        raise InputError(
+            "bounds where a category acts need rows without missing values: fit with missing='drop', or fill them in"
+        )
     limit = _limit(fit, assumed)
     family = _Family(fit, relaxed(fit.graph, assumed), query, limit)
     verdict = family.verdict

@@ -243,6 +243,8 @@ def _chance(ground: _Ground, query: Query, found: IdentifiedSet, level: float, k
     program = program_of(wide, found.query, conditions_of(loose, ground.graph, wide.model.names))
     pieces = _pieces(program, found)
     starts = _starts(program, ground) if found.empty or not (found.proved or kind == "stoye") else []
+    if found.empty and not wide.graph.hidden:
+        starts = [*_elsewhere(program, wide), *starts]
     given = leeway(wide, found.query, level)
     layer = wide.moments.layer
     if layer is None:
@@ -302,6 +304,26 @@ def _starts(program: Program, ground: _Ground) -> list[Floats]:
     vectors = [vector_of(program, one) for one in own]
     broken = [program.broken(v) for v in vectors]
     return [vectors[int(k)] for k in np.argsort(broken)[:BEST]]
+
+
+def _elsewhere(program: Program, wide: Fitted) -> list[Floats]:
+    """Models with other covariances that obey, the likeliest of some that are drawn around the fitted one."""
+    model, rng, found = wide.model, np.random.default_rng(1), []
+    sd = np.sqrt(np.diag(model.cov))
+    spread = np.sqrt(np.diag(model.omega))
+    arrows, arcs = np.asarray(model.T) != 0.0, np.asarray(model.W) != 0.0
+    for _ in range(TRIED):
+        T = (
+            model.T
+            + np.where(arrows, rng.choice([0.3, 1.0]) * rng.standard_normal(arrows.shape), 0.0) * sd / sd[:, None]
+        )
+        corr = np.where(np.tri(len(sd), k=-1) > 0, rng.uniform(-0.9, 0.9, arrows.shape), 0.0)
+        W = np.where(arcs, (corr + corr.T + np.eye(len(sd))) * np.outer(spread, spread), 0.0)
+        if np.linalg.eigvalsh(W / np.outer(spread, spread))[0] > 0.05:
+            vector = vector_of(program, replace(model, T=T, W=W))
+            if program.broken(vector) <= 0.0:
+                found.append(vector)
+    return sorted(found, key=lambda v: program.at(v).loss)[:BEST]
 
 
 def _packed(wide: Fitted, query: Query, found: IdentifiedSet, chance: Chance) -> Bounds:

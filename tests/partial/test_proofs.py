@@ -16,7 +16,7 @@ from halftrek.partial.exact.questions import form_of
 from halftrek.partial.exact.tower import Tower, exact_matrix
 from halftrek.partial.fibre import fibre_of
 from halftrek.partial.sets import identified_set
-from halftrek.partial.sets.projected import Projection
+from halftrek.partial.sets.projection.projected import Projection
 from halftrek.partial.sets.proof.bernstein import Boxed, Side
 from halftrek.partial.sets.proof.beyond import Beyond
 from halftrek.partial.sets.proof.charts import charts_of

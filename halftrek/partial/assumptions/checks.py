@@ -88,11 +88,14 @@ def _between(least: float, most: float) -> str:
     return f"it is at most {most:g}" if least == -inf else f"it is between {least:g} and {most:g}"
 
 
-def refuse_contradictions(assumptions: Sequence[Assumption]) -> None:
-    """Raise InputError that names two assumptions of which each excludes the other."""
+def refuse_contradictions(assumptions: Sequence[Assumption], graph: Graph | None = None) -> None:
+    """Raise InputError that names two assumptions of which each excludes the other.
+
+    ``graph``: with all edges that they name. A variable without causes there is its own error.
+    """
     for one, other in combinations(assumptions, 2):
-        for quantity, low, high in _limits(one):
-            for second, least, most in _limits(other):
+        for quantity, low, high in _limits(one, graph):
+            for second, least, most in _limits(other, graph):
                 apart = same_number(quantity, second) and (low > most or least > high)
                 if apart or _signs_apart(quantity, low, high, second, least, most):
                     raise InputError(
@@ -101,9 +104,11 @@ def refuse_contradictions(assumptions: Sequence[Assumption]) -> None:
                     )
 
 
-def _limits(assumption: Assumption) -> list[tuple[Quantity, float, float]]:
+def _limits(assumption: Assumption, graph: Graph | None) -> list[tuple[Quantity, float, float]]:
     """Between which numbers an assumption leaves each quantity that it names."""
     match assumption:
+        case Within(Endogeneity(variable, error), low, high) if graph is not None and not graph.parents(variable):
+            return [(ErrorCorrelation(variable, error), low, high)]
         case Within(quantity, low, high):
             return [(quantity, low, high)]
         case Norm(weights, limit) | AbsoluteSum(weights, limit):

@@ -20,6 +20,7 @@ from halftrek.partial.assumptions.quantities import (
     Share,
     Weight,
 )
+from halftrek.partial.assumptions.relaxing import relaxed
 from halftrek.syntax.tokens import UNSIGNED, Cursor, Token, rules, scan
 
 _RULES = rules(comments=r"#[^\n]*", symbols=r"<->|->|<-|<=|>=|==|[→←↔≤≥()\[\]{},=|<>+*/-]", number=UNSIGNED)
@@ -51,6 +52,8 @@ def read_assumptions(
     several = (given,) if isinstance(given, str | Assumption) else tuple(given)
     found = tuple(read_assumption(one, graph) for one in several)
     refuse_contradictions(found)
+    if graph is not None:
+        refuse_contradictions(found, relaxed(graph, found))
     return found
 
 

@@ -22,7 +22,8 @@ from halftrek.queries import Probability, Query
 from halftrek.queries.gradients import scale_of
 
 SHORT = 1e-5  # of the answer's scale, by which an end of the interval may seem to fall short of the set's
-NEAREST = 4  # starts from which models are looked for that obey the assumptions
+STILL = 1e-6  # share of the answer's slope that may be left at an end which assumptions alone hold
+NEAREST = 8  # starts from which models are looked for that obey the assumptions
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +121,8 @@ def _side(search: Search, known: float, starts: Sequence[Point], side: int, thor
     found = _outermost(search, outer, others if thorough else [], side)
     if found is not None and side * (found.value - known) < -SHORT * search.scale:
         found = None  # an end of its own, short of the set
+    if found is None:
+        found = _held(search, outer, known, side)
     if found is None or found.point is None:
         beyond = search.beyond(outer, side)
     else:  # two standard errors beyond the set; at eight nothing is kept, unless the likelihood is far from a parabola
@@ -129,6 +132,16 @@ def _side(search: Search, known: float, starts: Sequence[Point], side: int, thor
     if found is None and beyond.point is not None:
         found = search.walked(outer, beyond.point, side)
     return _Side(border, lost=True) if found is None else _Side(found.value, found)
+
+
+def _held(search: Search, outer: Point, known: float, side: int) -> Found | None:
+    """The end of the set where assumptions alone hold it, whatever the data are; None if the data have a part in it."""
+    cut, binding = search.cut_at(outer, side)
+    steepness = float(np.linalg.norm(outer.answer_slope))
+    moves = float(np.linalg.norm(binding.direction)) > STILL * steepness or binding.unexplained > STILL
+    apart = abs(outer.answer - known) > SHORT * search.scale
+    alone = binding.limits.any() or steepness <= 1e-12  # an answer that nothing moves is what the assumptions say
+    return Found(known, cut, outer, binding) if alone and not moves and not apart else None
 
 
 def _outermost(search: Search, outer: Point, others: Sequence[Point], side: int) -> Found | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 from flint import arb, fmpq_mpoly
@@ -60,6 +60,33 @@ class Compiled:
                 powers = u[..., k, None] ** np.arange(most + 1)
                 found = found * powers[..., exponents[:, k]]
         return found
+
+
+class Stacked:
+    """Several polynomials at one point: their powers are worked out once."""
+
+    def __init__(self, polynomials: Sequence[Compiled]) -> None:
+        every = np.concatenate([p.exponents for p in polynomials])
+        self.exponents, at = np.unique(every, axis=0, return_inverse=True)
+        self.numbers = np.zeros((len(polynomials), len(self.exponents)))
+        rows = np.repeat(np.arange(len(polynomials)), [len(p.exponents) for p in polynomials])
+        np.add.at(self.numbers, (rows, at.reshape(-1)), np.concatenate([p.coefficients for p in polynomials]))
+        self.most = np.arange(int(self.exponents.max(initial=0)) + 1)
+
+    def both(self, u: Floats) -> tuple[Floats, Floats]:
+        """Values ``(k,)`` and slopes ``(k, d)`` at a point ``(d,)``."""
+        powers = u[:, None] ** self.most
+        lower = np.zeros_like(powers)
+        lower[:, 1:] = powers[:, :-1] * self.most[1:]
+        own = [powers[k][self.exponents[:, k]] for k in range(len(u))]
+        slopes = np.empty((len(self.numbers), len(u)))
+        for k in range(len(u)):
+            term = lower[k][self.exponents[:, k]]
+            for j in range(len(u)):
+                if j != k:
+                    term = term * own[j]
+            slopes[:, k] = self.numbers @ term
+        return self.numbers @ reduce(np.multiply, own), slopes
 
 
 @dataclass(frozen=True, eq=False)

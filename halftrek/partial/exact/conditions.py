@@ -134,6 +134,9 @@ def _formula(assumption: Assumption, graph: Graph, tower: Tower) -> Formula:
             return All(tuple(parts))
         case Compared(left, right, factor, absolute):
             return _compared(left, right, factor, absolute, tower)
+        case Norm(weights, limit) | AbsoluteSum(weights, limit) if limit == 0.0:  # sizes add up to nothing: each is
+            values = [_value(w, tower) for w in weights]
+            return All(tuple(_at_most(v) for value in values for v in (value, -value)))
         case Norm(weights, limit):
             squares = [_value(w, tower) * _value(w, tower) for w in weights]
             return _below(total(squares, tower.ring), tower.ring.number(exact(limit) * exact(limit)))
@@ -143,14 +146,19 @@ def _formula(assumption: Assumption, graph: Graph, tower: Tower) -> Formula:
             signs = product((1, -1), repeat=len(values))
             sums = ([v.times(s) for s, v in zip(sign, values, strict=True)] for sign in signs)
             return All(tuple(_below(total(some, tower.ring), allowed) for some in sums))
-        case Confounded(pair, shares, times, like):
-            if shares is not None:
-                most = correlation_limit(*shares)
-            else:
-                others = [v for v in covariates(graph, pair.first, pair.second) if v != like]
-                sigma = tower.plan.form[: tower.p, : tower.p]
-                most = limit_at(sigma, pair.first, pair.second, like or "", others, times, tower.plan.names)
+        case Confounded(pair):
+            most = confounding_limit(assumption, graph, tower)
             return _correlation_within(ErrorCorrelation(pair.first, pair.second), -most, most, tower)
+
+
+def confounding_limit(assumption: Confounded, graph: Graph, tower: Tower) -> float:
+    """The largest correlation of two errors that an assumption about their hidden cause leaves; 1 excludes nothing."""
+    if assumption.shares is not None:
+        return correlation_limit(*assumption.shares)
+    first, second, like = assumption.pair.first, assumption.pair.second, assumption.like or ""
+    others = [v for v in covariates(graph, first, second) if v != like]
+    sigma = tower.plan.form[: tower.p, : tower.p]
+    return limit_at(sigma, first, second, like, others, assumption.times, tower.plan.names)
 
 
 def _value(quantity: Quantity, tower: Tower) -> Rational:

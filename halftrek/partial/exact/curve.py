@@ -20,6 +20,9 @@ Place = arb | int  # a root, or -1 and 1 for the two ends of the line
 
 def along(polynomial: fmpq_mpoly, start: Sequence[fmpq], step: Sequence[fmpq]) -> fmpq_poly:
     """The polynomial at ``start + s step``, as a polynomial in s."""
+    moving = [k for k, value in enumerate(step) if value != 0]
+    if len(moving) == 1 and step[moving[0]] == 1 and start[moving[0]] == 0:
+        return _along_axis(polynomial, start, moving[0])
     found = fmpq_poly([0])
     powers: dict[tuple[int, int], fmpq_poly] = {}
     for exponents, coefficient in polynomial.to_dict().items():
@@ -31,6 +34,17 @@ def along(polynomial: fmpq_mpoly, start: Sequence[fmpq], step: Sequence[fmpq]) -
                 term = term * powers[k, power]
         found += term
     return found
+
+
+def _along_axis(polynomial: fmpq_mpoly, start: Sequence[fmpq], k: int) -> fmpq_poly:
+    """The polynomial in one coordinate, numbers in place of the others."""
+    left = polynomial.subs({i: value for i, value in enumerate(start) if i != k})
+    if left.is_zero():
+        return fmpq_poly([0])
+    found = [fmpq(0)] * (int(left.degrees()[k]) + 1)
+    for exponents, coefficient in left.to_dict().items():
+        found[int(exponents[k])] = coefficient
+    return fmpq_poly(found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,14 +62,14 @@ class Fibre:
     def at(self, u: ArrayLike) -> FibreModels:
         """The models at coordinates ``(..., d)``; nan where the equations have no solution (a pole)."""
         with quiet():
-            return self._models(self._columns(np.asarray(u, dtype=float), derivatives=False)[0])
+            return self.models_of(self._columns(np.asarray(u, dtype=float), derivatives=False)[0])
 
     def both(self, u: ArrayLike) -> tuple[FibreModels, Moves]:
         """The models, and how they move."""
         p = len(self.plan.names)
         with quiet():
             columns, moves = self._columns(np.asarray(u, dtype=float), derivatives=True)
-            models = self._models(columns)
+            models = self.models_of(columns)
             carried = self.sigma @ columns[..., :p, :]  # Sigma A
             change = np.swapaxes(moves[..., :p, :], -1, -2) @ carried[..., None, :, :]
             omega = change + np.swapaxes(change, -1, -2)
@@ -86,7 +86,13 @@ class Fibre:
             slopes = slopes + (moves[..., second] * carried[..., None, :, :][..., first]).sum(axis=-2)
         return found, np.swapaxes(slopes, -1, -2)
 
-    def _models(self, columns: Floats) -> FibreModels:
+    def columns(self, u: ArrayLike) -> Floats:
+        """``I - T`` with the loadings, negative, below it, at coordinates ``(..., d)``."""
+        with quiet():
+            return self._columns(np.asarray(u, dtype=float), derivatives=False)[0]
+
+    def models_of(self, columns: Floats) -> FibreModels:
+        """The models with such columns."""
         p = len(self.plan.names)
         A = columns[..., :p, :]
         omega = np.swapaxes(A, -1, -2) @ self.sigma @ A

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import isfinite
 
@@ -16,16 +16,17 @@ from halftrek.graphs import Graph
 from halftrek.graphs.hidden import refuse_hidden
 from halftrek.models import CGLSCM, Gaussian
 from halftrek.partial.assumptions import Assumption, State, Weight, Within, conditions_of, read_assumptions, relaxed
-from halftrek.partial.assumptions.kinds import AbsoluteSum, Norm
+from halftrek.partial.assumptions.kinds import AbsoluteSum, Confounded, Norm
 from halftrek.partial.exact.compiled import Compiled
-from halftrek.partial.exact.conditions import DIVISOR, All, Atom, Claim, claims_of
+from halftrek.partial.exact.conditions import DIVISOR, All, Atom, Claim, claims_of, confounding_limit
 from halftrek.partial.exact.questions import Form, divisors_of, form_of
 from halftrek.partial.sets.covariance import Ground, ground_of, held_weights, plain_latents
 from halftrek.partial.sets.generic import searched
 from halftrek.partial.sets.line import Line, place_on_line, set_along
-from halftrek.partial.sets.losing import decided
 from halftrek.partial.sets.pieces import Piece, Reached
-from halftrek.partial.sets.projected import Projection
+from halftrek.partial.sets.projection.losing import decided
+from halftrek.partial.sets.projection.projected import Projection
+from halftrek.partial.sets.shown import Showing
 from halftrek.partial.sets.space import Space
 from halftrek.partial.sets.through import through_of, through_pieces
 from halftrek.partial.sets.value import Certificate, End, IdentifiedSet
@@ -37,8 +38,13 @@ _NOTHING = 1e-40  # exact numbers have 160 bits, and units are near those of the
 _SHOWN = 1e-4  # by which a model's answer may miss the end that it is to show ...
 _ON_THE_WAY = 1e-2  # ... and a limit that it is to be near: of events it is told from models that are not very far
 _BROKEN = 1e-6  # by which an assumption may be missed
+_SURELY = 1e-7  # by which a model may miss an end, the assumptions and the covariance before a better one is looked for
+_INWARDS = (1e-6, 1e-4, 5e-3)  # of an end, where a model is looked for if none is at it
+_JITTER = (1e-3, 0.03, 0.3)  # of places that Newton steps begin with
+_DRAWN = 8  # of them, anywhere
 _ZERO = 1e-12  # share of its terms, below which a divisor is taken for zero
 _NO_RATIO = "Models in which {} is zero have no answer; what answers come near to there counts."
+_IDLE = "'{}' excludes nothing: a hidden cause that strong could explain all there is. Assume less of it."
 _LOST = 1e12  # error variances so many times those of the variables have no digits left
 
 
@@ -107,6 +113,9 @@ class _Task:
         divided = [Claim(Atom(self.tower.ring.zero.top, by.top), DIVISOR) for _, by in self.divisors]
         self.claims = [*(found or ()), *self._equations(), *divided]
         self.others = np.full(self.count, _TRY)
+        self.held = conditions_of(assumed, graph, self.fibre.plan.names)
+        self.showing = Showing(query, self.fibre, self.held)
+        self.known: list[Floats] = []  # places of ends
 
     def _equations(self) -> list[Claim]:
         """Equations that the order of the columns left."""
@@ -152,15 +161,27 @@ class _Task:
                 finder = Space(form, claims, own, self.columns, sound, self.advance, quick=True)
                 found = finder.found()
                 pieces, proved = found.pieces, found.proved
+                projection.knows(pieces)
             if not proved and not projection.too_many:
                 finder, pieces = projection, projection.pieces()
                 proved = bool(pieces)
         if not proved:
             finder = Space(form, claims, own, self.columns, sound, self.advance)
             found = finder.found()
+            if not found.pieces and not found.proved and (u := self._obeying()) is not None:
+                found = finder.around(u[own])
             pieces, proved = found.pieces, found.proved
         pieces = pieces if through is None else through_pieces(through, pieces, finder.place)
         return pieces, "proved to 1e-7" if proved else "searched"
+
+    def _obeying(self) -> Floats | None:
+        """Where a model obeys, by Newton steps in all weights: where claims touch, or at a pole, points are missed."""
+        model = self.showing.model(None, self._starts(Reached(0.0)))
+        if model is None:
+            return None
+        whole, rows = np.concatenate([model.T, model.C]), (*model.names, *model.latents)
+        at = [(rows.index(c.cause), rows.index(c.effect)) for c in self.fibre.plan.coordinates]
+        return np.array([whole[i, j] for i, j in at]) / self.tower.units
 
     def _possible(self, apart: list[tuple[frozenset[int], list[Claim]]]) -> tuple[bool, bool]:
         """Can the claims that do not touch the question be obeyed? And is that certain?"""
@@ -214,14 +235,18 @@ class _Task:
 
     def _packed(self, pieces: Sequence[Piece], certificate: Certificate, free: int) -> IdentifiedSet:
         fitted = ["The covariance is that of the fitted model: the graph restricts it."] if self.ground.fitted else []
-        notes = (*fitted, *dict.fromkeys(_NO_RATIO.format(by) for by, _ in self.divisors))
+        confounded = (a for a in self.assumed if isinstance(a, Confounded))
+        idle = [_IDLE.format(a) for a in confounded if confounding_limit(a, self.graph, self.tower) >= 1.0]
+        notes = (*fitted, *idle, *dict.fromkeys(_NO_RATIO.format(by) for by, _ in self.divisors))
         if not pieces:
             nothing = End(float("nan"), False)
             return IdentifiedSet(self.query, self.assumed, (), nothing, nothing, certificate, free, notes)
         pieces = [_pointed(p) if p.low.value == p.high.value else p for p in pieces]
         values = tuple((self._in_range(p.low.value), self._in_range(p.high.value)) for p in pieces)
-        lower, upper = self._end(pieces[0].low), self._end(pieces[-1].high)
-        gaps = tuple((self._end(a.high), self._end(b.low)) for a, b in pairwise(pieces))
+        self.known = [end.u for piece in pieces for end in (piece.low, piece.high) if end.u is not None]
+        each = [[self._end(piece, side) for side in (1.0, -1.0)] for piece in pieces]
+        lower, upper = each[0][0], each[-1][1]
+        gaps = tuple((a[1], b[0]) for a, b in pairwise(each))
         return IdentifiedSet(self.query, self.assumed, values, lower, upper, certificate, free, notes, gaps=gaps)
 
     def _in_range(self, value: float) -> float:
@@ -230,22 +255,57 @@ class _Task:
             return 0.0
         return min(max(float(value), 0.0), 1.0) if isinstance(self.query, Probability) else float(value)
 
-    def _end(self, end: Reached) -> End:
+    def _end(self, piece: Piece, inwards: float) -> End:
+        """The low end of a piece, from which it goes up (1), or the high one (-1)."""
+        end = piece.low if inwards > 0.0 else piece.high
         if not isfinite(end.value):
             return End(end.value, False)
         model, exactly = self._model(end)
-        if model is not None and not self._shows(model, end):  # so far out that its digits are lost
-            model, exactly = None, False
+        if model is None or not self._shows(model, end, _SURELY):
+            if (other := self._solved(end, [end.value] if end.attained else [])) is not None:
+                model, exactly = other, True
+            elif model is None or not self._shows(model, end, _BROKEN, _SHOWN):  # a pole, or digits are lost far out
+                room = piece.high.value - piece.low.value
+                steps = (share * max(1.0, abs(end.value)) for share in _INWARDS)
+                model = self._solved(end, [end.value + inwards * step for step in steps if step < room])
+                exactly = False
         return End(self._in_range(end.value), end.attained and exactly, tuple(map(str, end.binding)), model)
 
-    def _shows(self, model: CGLSCM, end: Reached) -> bool:
-        """True if the answer of a model is the value of an end, or near it."""
+    def _shows(self, model: CGLSCM, end: Reached, broken: float, apart: float | None = None) -> bool:
+        """True if the answer of a model is the value of an end, or near a limit, and it obeys with this covariance."""
         try:
             found = evaluate(self.query, model)
         except (HalftrekError, np.linalg.LinAlgError):
             return False
         answer = float(found.mean[0]) if isinstance(found, Gaussian) else float(found)
-        return abs(answer - end.value) <= (_SHOWN if end.attained else _ON_THE_WAY) * max(1.0, abs(end.value))
+        near = (apart or broken) if end.attained else _ON_THE_WAY
+        if not abs(answer - end.value) <= near * max(1.0, abs(end.value)):
+            return False
+        lost = max(1.0, float(np.abs(model.T).max(initial=0.0)) ** 2)
+        sigma, cov = self.fibre.sigma, np.asarray(model.cov)
+        values = self.held.values(State(model.T, np.asarray(model.omega), cov, np.asarray(model.psi)))
+        off = float(np.abs(cov - sigma).max() / np.abs(sigma).max())
+        return off <= broken * lost and bool((np.where(self.held.equal, np.abs(values), values) <= broken).all())
+
+    def _solved(self, end: Reached, values: Sequence[float]) -> CGLSCM | None:
+        """A model with the first of some answers that Newton steps in all weights reach."""
+        for value in values:
+            found = self.showing.model(value, self._starts(end))
+            if found is not None and self._shows(found, Reached(value), _SURELY):
+                return found
+        return None
+
+    def _starts(self, end: Reached) -> Iterator[Floats]:
+        """Places on the fibre: near the end, near other ends, and anywhere."""
+        rng, moving = np.random.default_rng(3), self._moving()
+        for u in [x for x in (end.u, end.toward, *self.known) if x is not None]:
+            there = self.others.copy()
+            there[moving] = u[moving]
+            yield there * self.tower.units
+            for width in _JITTER if u is end.u else ():
+                yield (there + width * rng.standard_normal(self.count)) * self.tower.units
+        for _ in range(_DRAWN):
+            yield rng.standard_normal(self.count) * self.tower.units
 
     def _model(self, end: Reached) -> tuple[CGLSCM | None, bool]:
         """The model at an end; a little beside it where it is at a pole of some other weight."""

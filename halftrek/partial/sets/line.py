@@ -144,18 +144,22 @@ def _same(one: arb, other: arb) -> bool:
 
 def _points_inside(cuts: Sequence[_Cut]) -> list[fmpq]:
     """A rational number strictly between each two neighbours."""
-    found = []
-    for left, right in pairwise(cuts):
-        if left.root is None and right.root is None:
-            found.append(fmpq(0))
-        elif left.root is None:
-            assert right.root is not None
-            found.append(as_rational(right.root) - 1)
-        elif right.root is None:
-            found.append(as_rational(left.root) + 1)
-        else:
-            found.append((as_rational(left.root) + as_rational(right.root)) / 2)
-    return found
+    ends = [None if cut.root is None else as_rational(cut.root) for cut in cuts]
+    return [number_between(left, right) for left, right in pairwise(ends)]
+
+
+def number_between(left: fmpq | None, right: fmpq | None) -> fmpq:
+    """A number strictly between two others, None for an open end: of few digits, which makes all that follows quick."""
+    if left is None:
+        return fmpq(0) if right is None else fmpq(right.floor() - 1)
+    if right is None:
+        return fmpq(left.ceil() + 1)
+    middle, room = (left + right) / 2, right - left
+    if room <= 0:  # roots that are one to all digits
+        return middle
+    power = max(0, int(room.q.bit_length()) - int(room.p.bit_length()) + 3)  # 2^-power is below a quarter of the room
+    whole = fmpz(2) ** power
+    return fmpq((middle * whole + fmpq(1, 2)).floor(), whole)
 
 
 def as_rational(root: arb) -> fmpq:

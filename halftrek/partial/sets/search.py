@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from halftrek.bottom.arrays import Floats
-from halftrek.partial.exact.compiled import CompiledClaims, CompiledForm
+from halftrek.partial.exact.compiled import CompiledClaims, CompiledForm, Stacked
 from halftrek.partial.exact.conditions import DIVISOR, Claim
 
 SLACK = 1e-9  # by which a claim may be missed, in the size of its terms
@@ -126,14 +126,16 @@ def binding_at(claims: Sequence[Claim], coordinates: Sequence[int], u: Floats) -
 def _program(problem: Problem, start: Floats, objective: object) -> Floats:
     atoms = [problem.claims.atoms[id(a)] for a in problem.claims.near(start)]
     atoms = [a for a in atoms if len(a.coefficients)]  # nothing, which is at most zero everywhere, is no constraint
-    scales = np.array([1.0 / max(np.abs(a.slopes(start)).max(initial=0.0), 1e-3 * a.size) for a in atoms])
     constraints = []
-    if atoms:
+    if atoms and problem.dimension:
+        stack = Stacked(atoms)
+        steepest = np.abs(stack.both(start)[1]).max(axis=1, initial=0.0)
+        scales = 1.0 / np.maximum(steepest, 1e-3 * np.array([a.size for a in atoms]))
         constraints = [
             {
                 "type": "ineq",
-                "fun": lambda x: -scales * np.array([float(a.values(x)) for a in atoms]),
-                "jac": lambda x: -scales[:, None] * np.array([a.slopes(x) for a in atoms]),
+                "fun": lambda x: -scales * stack.both(x)[0],
+                "jac": lambda x: -scales[:, None] * stack.both(x)[1],
             }
         ]
     with np.errstate(all="ignore"):

@@ -43,6 +43,7 @@ _ROUNDS = 4
 _STEPS = 6  # that a progress bar shows
 _HUGE = 1e4  # beside what is usual: perhaps there is no limit
 _ENDLESS = 1e5  # beyond reason
+_NEAR = 12  # boxes that are left, from which programs look for a point
 _LINES = 12  # points through which lines are looked at for one value
 
 
@@ -234,8 +235,10 @@ class Space:
         Lines show it exactly; where claims are equations no line stays on them, and programs go there.
         """
         claims = [*self.claims, within(self.form, low, high)]
-        points = [*self.shown, *feasible_points(self.problem, np.random.default_rng(7))[:_LINES]]
-        starts = sorted(points, key=lambda u: float(np.abs(u).max()))  # far out digits are lost
+        drawn = feasible_points(self.problem, np.random.default_rng(7))
+        drawn = drawn[np.argsort(np.abs(drawn).max(axis=1, initial=0.0))]
+        some = [*drawn[:_LINES], *drawn[_LINES :: max(1, len(drawn) // _LINES)]]
+        starts = sorted([*self.shown, *some], key=lambda u: float(np.abs(u).max()))  # far out digits are lost
         for u in starts:
             for step in (*np.eye(len(u)), *(v - u for v in self.shown if v is not u)):
                 line = Line(self._placed(u), self._placed(step))
@@ -304,20 +307,17 @@ class Space:
     def _nothing(self) -> Found:
         if len(self.coordinates) > MOST_PROVED:
             return Found([], proved=False)
-        for _ in range(self.rounds):
-            outcome = self._prove(None)
-            if outcome.proved:
-                return Found([], proved=True, boxes=self.boxes)
-            near = outcome.left[np.isfinite(outcome.left).all(axis=1)][:20]
-            for u in near:
-                reached = repaired(self.problem, u)
-                if reached is not None:
-                    piece = self._piece(float(self.problem.form.both(reached)[0]), reached)
-                    self.scale = abs(piece.low.value)
-                    return self._from_point(piece, reached)
-        return Found([], proved=False, boxes=self.boxes)
+        outcome = self._prove(None)
+        near = outcome.left[np.isfinite(outcome.left).all(axis=1)]
+        for u in near[:: max(1, len(near) // _NEAR)]:
+            if (reached := repaired(self.problem, u)) is not None:
+                return self.around(reached)
+        return Found([], outcome.proved, self.boxes)
 
-    def _from_point(self, piece: Piece, u: Floats) -> Found:
+    def around(self, u: Floats) -> Found:
+        """The set from one point of it."""
+        piece = self._piece(float(self.problem.form.both(u)[0]), u)
+        self.scale = abs(piece.low.value)
         pieces = self._united([piece, *self._along_lines(u[None])])
         for sign in (-1.0, 1.0):
             pieces = self._united([*pieces, *self._end(sign, u[None], pieces)])

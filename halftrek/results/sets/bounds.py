@@ -42,6 +42,8 @@ class Refuted:
     mixture: bool = True
 
     def __str__(self) -> str:
+        if self.statistic == inf:
+            return "no model was found that obeys these assumptions together, whatever its covariance"
         chance = f"p = {self.p:.3g}" if self.p >= 1e-6 else "p < 1e-06"
         said = "the data contradict these assumptions"
         if self.p >= CONTRADICTED:

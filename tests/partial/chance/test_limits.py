@@ -225,3 +225,52 @@ def test_probabilities_stay_between_nothing_and_all() -> None:
     assert found.interval is not None
     assert 0.0 <= found.interval[0] <= found.low
     assert found.high <= found.interval[1] <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "assume", "ends"),
+    [
+        ("x -> y; x <-> y", ["x -> y >= 0"], (0.0, np.inf)),
+        ("x -> y; x <-> y", ["x -> y in [0, 0.5]"], (0.0, 0.5)),
+        ("x -> y; x <-> y", ["x -> y = 0.3"], (0.3, 0.3)),
+        ("z -> y; x -> y; x <-> y; z <-> x; z <-> y", ["norm(z -> y, x -> y) <= 0.5"], (-0.5, 0.5)),
+    ],
+)
+def test_what_assumptions_alone_say_needs_no_room_for_chance(
+    text: str, assume: list[str], ends: tuple[float, float]
+) -> None:
+    rng = np.random.default_rng(2)
+    z, u, e = rng.standard_normal((3, 300))
+    x = 0.8 * z + u
+    data = {"z": z, "x": x, "y": 0.5 * x + u + e}
+    found = ht.bounds(text, data, "x ~> y", assume=assume)
+    np.testing.assert_allclose(found.interval, ends, atol=1e-6)
+    assert not any("did not find" in str(note) for note in found.notes)
+
+
+def test_a_contradiction_is_measured_from_models_that_obey() -> None:
+    """Models that obey are there, with other covariances than that of the data."""
+    rng = np.random.default_rng(3)
+    x, u, e, f = rng.standard_normal((4, 400))
+    m = 0.6 * x + u + e
+    data = {"x": x, "m": m, "y": 0.5 * m + u + f}
+    graph = "x -> m; m -> y; x <-> m; m <-> y; x <-> y"
+    both = ["abs(corr(m, error(y))) <= 0.1", "corr(m <-> y) >= 0.4"]
+    found = ht.bounds(graph, data, "x ~> y", assume=both)
+    assert found.pieces == ()
+    assert found.refuted is not None
+    assert found.refuted.statistic == pytest.approx(6.977, abs=0.01)  # from twelve starts, all but one of them
+    assert found.refuted.p < 0.05
+
+
+def test_a_yardstick_that_excludes_nothing_says_so() -> None:
+    rng = np.random.default_rng(4)
+    z, u, e = rng.standard_normal((3, 300))
+    x = 2.0 * z + u
+    data = {"z": z, "x": x, "y": x + z + u + e}
+    graph = "z -> x; z -> y; x -> y; x <-> y"
+    strong = ht.bounds(graph, data, "x ~> y", assume="confounding(x, y) <= 3 * z")
+    assert any("excludes nothing" in str(note) for note in strong.notes)
+    weak = ht.bounds(graph, data, "x ~> y", assume="confounding(x, y) <= 0.05 * z")
+    assert not any("excludes nothing" in str(note) for note in weak.notes)
+    assert np.isfinite([weak.low, weak.high]).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 from flint import fmpq, fmpq_mpoly
 
@@ -36,6 +36,20 @@ def changes(factors: Sequence[fmpq_mpoly], other: int, equation: Sequence[fmpq_m
     for one, two in combinations(both, 2):
         if not equation or one in equation or two in equation:
             yield one.resultant(two, other)
+
+
+def meeting(one: Sequence[fmpq_mpoly], two: Sequence[fmpq_mpoly], other: int) -> list[fmpq_mpoly]:
+    """Polynomials without one coordinate, one of which is zero where a factor of each of two products is.
+
+    Nothing if they share a factor, so that they meet everywhere on it.
+    """
+    found = []
+    for f, g in product(one, two):
+        if f == g:
+            return []
+        lacking = next((p for p in (f, g) if other not in coordinates_in(p)), None)
+        found.append(f.resultant(g, other) if lacking is None else lacking)
+    return [] if any(p.is_zero() for p in found) else found
 
 
 def decided(formula: Formula) -> Formula | bool:

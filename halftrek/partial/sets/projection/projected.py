@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations, pairwise
+from math import inf
 
 import numpy as np
 from flint import arb, fmpq, fmpq_mpoly
@@ -18,33 +19,41 @@ from flint import arb, fmpq, fmpq_mpoly
 from halftrek.bottom.arrays import Floats
 from halftrek.partial.assumptions.kinds import AbsoluteSum, Norm, Within
 from halftrek.partial.exact.compiled import Compiled, CompiledClaims
-from halftrek.partial.exact.conditions import All, Atom, Claim, Formula, Some, atoms_of
+from halftrek.partial.exact.conditions import All, Atom, Claim, Some, atoms_of
 from halftrek.partial.exact.curve import along, real_roots
 from halftrek.partial.exact.questions import Form
 from halftrek.partial.exact.rational import Rational, coordinates_in, exact
 from halftrek.partial.sets.boxes import within
-from halftrek.partial.sets.line import Line, as_float, as_rational, place_on_line, places_on_line, set_along
-from halftrek.partial.sets.losing import (
+from halftrek.partial.sets.line import (
+    Line,
+    as_float,
+    as_rational,
+    number_between,
+    place_on_line,
+    set_along,
+)
+from halftrek.partial.sets.pieces import Piece, Reached
+from halftrek.partial.sets.projection.losing import (
     changes,
     decided,
     equations_in,
     irreducible,
+    meeting,
     of_first_degree,
     opposite,
     solved_for_answer,
     with_quotient,
 )
-from halftrek.partial.sets.pieces import Piece, Reached
+from halftrek.partial.sets.projection.places import Place, floats, holds_exactly, nothing, together
+from halftrek.partial.sets.projection.signs import Signs
 from halftrek.partial.sets.search import SLACK, binding_at
 
 _FAR = 3e4  # units: so near an end, one at such a distance is a limit
 _FARTHEST = 1e6  # units, up to which floats tell whether a claim holds: farther out its highest powers hide the rest
-_POLE = 1e-6  # share of its terms, below which the bottom of a quotient is taken for nothing
-_INSIDE = 1e-10  # of a coordinate, from an end inwards, where there are models
-_EXACTLY = 1e-28  # share of its terms that a polynomial is at a root that is known to 160 bits
+_INSIDE = (0.0, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # of a coordinate, from an end inwards, where there are models
+_EQUAL = 1e-9  # share by which two values of a coordinate differ that are one
 _MOST_FACTORS, _MOST_DEGREES = 26, 60  # polynomials in two coordinates, and their degrees in sum, that are looked at
 
-Place = tuple[fmpq, ...]  # a number for each coordinate of the tower
 Stretch = tuple[fmpq | None, fmpq | None]
 
 
@@ -63,6 +72,13 @@ class Projection:
             self.replaced = at, was
         (self.own,) = self.form.coordinates
         self.others = sorted(set(coordinates) - {self.own}, key=self._height)
+        self.inside: list[tuple[float, float]] = []  # values of the own coordinate of which it is known
+
+    def knows(self, pieces: Sequence[Piece]) -> None:
+        """Answers that models are known to have need not be looked at again, where the own coordinate is the answer."""
+        u = self.form.main.ring.coordinate(self.own)
+        if self.form.spread is None and (self.form.main - u).is_zero:
+            self.inside = [(p.low.value, p.high.value) for p in pieces if p.low.value < p.high.value]
 
     @staticmethod
     def suits(form: Form, coordinates: Sequence[int]) -> bool:
@@ -106,17 +122,38 @@ class Projection:
         return irreducible(p for p in polynomials if p is not None)
 
     @cached_property
+    def _exact(self) -> list[list[fmpq_mpoly]]:
+        """Polynomials that have to be zero in any case, each by its factors that are no pole."""
+        atoms = [a for c in self.claims for a in together(c.formula) if not a.polynomial.is_constant()]
+        found: list[list[fmpq_mpoly]] = []
+        for one, other in combinations(atoms, 2):
+            if opposite(one.polynomial, other.polynomial):
+                poles = [] if one.pole is None else irreducible([one.pole])
+                factors = [factor for factor in irreducible([one.polynomial]) if factor not in poles]
+                if factors and factors not in found:
+                    found.append(factors)
+        return found
+
+    @cached_property
     def _equation(self) -> list[fmpq_mpoly]:
         """The factors of a polynomial that claims hold at zero, if the coordinate that goes first is in all of them."""
-        for claim in self.claims:
-            atoms = [a for a in _together(claim.formula) if not a.polynomial.is_zero()]
-            for one, other in combinations(atoms, 2):
-                if opposite(one.polynomial, other.polynomial):
-                    poles = [] if one.pole is None else irreducible([one.pole])
-                    found = [factor for factor in irreducible([one.polynomial]) if factor not in poles]
-                    if found and all(self.others[-1] in coordinates_in(factor) for factor in found):
-                        return found
-        return []
+        last = self.others[-1]
+        return next((some for some in self._exact if all(last in coordinates_in(f) for f in some)), [])
+
+    @cached_property
+    def _second(self) -> list[fmpq_mpoly]:
+        """The factors of a polynomial without the coordinate that goes first that two equations hold at zero."""
+        found = (meeting(one, two, self.others[-1]) for one, two in combinations(self._exact, 2))
+        return next((irreducible(some) for some in found if some), [])
+
+    @cached_property
+    def _few(self) -> list[fmpq_mpoly] | None:
+        """Polynomials in the own coordinate of which one has to be zero; None unless equations leave points alone."""
+        (last,) = self.others
+        for factors in self._exact:
+            if not any(last in coordinates_in(f) for f in factors):
+                return factors
+        return self._second or None
 
     @cached_property
     def too_many(self) -> bool:
@@ -132,7 +169,8 @@ class Projection:
         """Values of the own coordinate at which something may change, in order."""
         changing = irreducible(changes(self._factors, self.others[-1], self._equation))
         if len(self.others) == 2:
-            changing = irreducible(changes(changing, self.others[0]))
+            second = self._second if all(self.others[0] in coordinates_in(f) for f in self._second) else []
+            changing = irreducible(changes(changing, self.others[0], second))
         roots: list[arb] = []
         for root in self._roots(changing):
             if not any(root.overlaps(other) for other in roots):
@@ -147,14 +185,24 @@ class Projection:
     @cached_property
     def _cells(self) -> list[Stretch]:
         """Stretches between cuts, and single cuts, at which the claims can hold."""
+        if len(self.others) == 1 and self._few is not None:
+            known = sorted({as_rational(root) for root in self._roots(self._few)})
+            return [(x, x) for x in known if self._touching(x)]
         ends: list[fmpq | None] = [None, *self._cuts, None]
         found: list[Stretch] = []
         for left, right in pairwise(ends):
-            if self._somewhere(_between(left, right)):
+            x = number_between(left, right)
+            if any(low < x < high for low, high in self._known) or self._somewhere(x):
                 found.append((left, right))
             elif self._alone and left is not None and (not found or found[-1][1] != left) and self._touching(left):
                 found.append((left, left))
         return found
+
+    @property
+    def _known(self) -> Iterator[tuple[fmpq, fmpq]]:
+        far = fmpq(10) ** 300
+        for low, high in self.inside:
+            yield (-far if low == -inf else exact(low)), (far if high == inf else exact(high))
 
     @cached_property
     def stretches(self) -> list[Stretch]:
@@ -194,13 +242,15 @@ class Projection:
         return len(self.equations) > 1 or any(not coordinates_in(p).issuperset(self.others) for p in self.equations)
 
     def _somewhere(self, x: fmpq) -> bool:
-        """Can the claims hold where the own coordinate is x?"""
+        """Can the claims hold where the own coordinate is x, a number between two cuts?"""
         if len(self.others) == 1:
-            return next(self._places(x), None) is not None
+            return next(self._signs.places(self._across(x), self._equation, usual=True), None) is not None
         inner = self._at(x, strict=True)
         if inner is None:
             return False
-        if any(inner._somewhere(_between(left, right)) for left, right in pairwise([None, *inner._cuts, None])):
+        if inner._few is not None:
+            return any(inner._touching(as_rational(root)) for root in inner._roots(inner._few))
+        if any(inner._somewhere(number_between(left, right)) for left, right in pairwise([None, *inner._cuts, None])):
             return True
         return inner._alone and any(inner._touching(cut) for cut in inner._cuts)
 
@@ -208,10 +258,7 @@ class Projection:
         """Places where the own coordinate is x and the claims hold, one in each stretch."""
         if len(self.others) == 1:
             line = self._across(x)
-            inside = [] if self._equation else places_on_line(self.claims, line)
-            if not inside and (s := place_on_line(self.claims, line, self._on_line(line))) is not None:
-                inside = [exact(s)]
-            yield from (self._moved(line, s) for s in inside)
+            yield from (self._moved(line, s) for s in self._signs.places(line, self._equation))
             return
         inner = self._at(x, strict=True)
         for low, high in inner._cells if inner is not None else ():
@@ -220,14 +267,11 @@ class Projection:
                 if (alone := inner._touching(low)) is not None:
                     yield self._with_own(alone, x)
             else:
-                yield from (self._with_own(place, x) for place in inner._places(_between(low, high)))
+                yield from (self._with_own(place, x) for place in inner._places(number_between(low, high)))
 
-    def _on_line(self, line: Line) -> list[arb] | None:
-        """The only places on a line where an equation holds; None if there is no equation."""
-        if not self._equation:
-            return None
-        along_it = [along(factor, line.start, line.step) for factor in self._equation]
-        return None if any(p.is_zero() for p in along_it) else [root for p in along_it for root in real_roots(p)]
+    @cached_property
+    def _signs(self) -> Signs:
+        return Signs.of(self.claims, self._factors)
 
     def _with_own(self, place: Place, x: fmpq) -> Place:
         return (*place[: self.own], x, *place[self.own + 1 :])
@@ -243,7 +287,7 @@ class Projection:
             found = next(self._places(x), None)
             if found is None and inner is not None:
                 (last,) = inner.others
-                changing = irreducible(changes(inner._factors, last, inner._equation))
+                changing = inner._few or irreducible(changes(inner._factors, last, inner._equation))
                 roots = inner._roots((*changing, *(p.derivative(inner.own) for p in changing)))
                 tried = (inner._touching(as_rational(root)) for root in roots)
                 found = next((self._with_own(place, x) for place in tried if place is not None), None)
@@ -254,8 +298,9 @@ class Projection:
             polynomial = along(factor, line.start, line.step)
             candidates += [*real_roots(polynomial), *real_roots(polynomial.derivative())]
         known = sorted({as_rational(root) for root in candidates})
-        places = [self._moved(line, s) for s in (*known, *(_between(a, b) for a, b in pairwise([None, *known, None])))]
-        near = self._compiled[0].holds(np.array([_floats(place) for place in places])[:, self.coordinates], SLACK)
+        inside = [number_between(a, b) for a, b in pairwise([None, *known, None])]
+        places = [self._moved(line, s) for s in (*known, *inside)]
+        near = self._compiled[0].holds(np.array([floats(place) for place in places])[:, self.coordinates], SLACK)
         return next((places[k] for k in np.flatnonzero(near) if self._held(places[k])), None)
 
     @cached_property
@@ -265,8 +310,8 @@ class Projection:
         return first, second
 
     def _held(self, place: Place) -> bool:
-        here, there = _floats(place), self._on_fibre(place)
-        if there is None or (self.strict and not all(_holds_exactly(claim.formula, place) for claim in self.claims)):
+        here, there = floats(place), self._on_fibre(place)
+        if there is None or (self.strict and not all(holds_exactly(claim.formula, place) for claim in self.claims)):
             return False
         for claims, compiled, u in zip((self.claims, self.written), self._compiled, (here, there), strict=True):
             own = u[self.coordinates]
@@ -274,7 +319,7 @@ class Projection:
             if far or not np.isfinite(own).all() or not bool(compiled.holds(own, SLACK)):
                 return False
             poles = [atom.pole for claim in claims for atom in atoms_of(claim.formula) if atom.pole is not None]
-            if any(_nothing(Compiled.of(pole, self.coordinates), own) for pole in poles):
+            if any(nothing(Compiled.of(pole, self.coordinates), own) for pole in poles):
                 return False
         return True
 
@@ -303,17 +348,28 @@ class Projection:
         return Reached(end.value, u, attained, binding if attained else ())
 
     def _model(self, x: float) -> Floats | None:
-        """A point where the own coordinate is x, or a little beside, and the claims hold."""
-        step = _INSIDE * max(1.0, abs(x))
-        for near in (x, x - step, x + step, x - 100.0 * step, x + 100.0 * step):
-            found = [u for u in map(self._on_fibre, self._places(exact(near))) if u is not None]
-            if found:
-                return min(found, key=lambda u: float(np.abs(u).max()))  # the farther out, the fewer digits
-        return None
+        """A point where the own coordinate is x, or a little beside, and the claims hold, not far out if it can be."""
+        best: Floats | None = None
+        for step in _INSIDE:
+            for near in dict.fromkeys((x - step * max(1.0, abs(x)), x + step * max(1.0, abs(x)))):
+                places = [*self._places(exact(near)), *(self._single(near) if step == 0.0 else ())]
+                for u in (u for u in map(self._on_fibre, places) if u is not None):
+                    if best is None or float(np.abs(u).max()) < float(np.abs(best).max()):
+                        best = u  # the farther out, the fewer digits
+            if best is not None and float(np.abs(best).max()) < _FAR:
+                break
+        return best
+
+    def _single(self, x: float) -> Iterator[Place]:
+        """The places where claims hold at one value of the own coordinate alone, which is x to its digits."""
+        for left, right in self._cells:
+            alone = left is not None and left == right and abs(as_float(left) - x) <= _EQUAL * max(1.0, abs(x))
+            if alone and left is not None and (place := self._touching(left)) is not None:
+                yield place
 
     def _on_fibre(self, place: Place) -> Floats | None:
         """A place in the coordinates of the tower."""
-        found = _floats(place)
+        found = floats(place)
         if self.replaced is not None:
             j, u = self.replaced
             below = u.bottom(*place)
@@ -326,39 +382,3 @@ class Projection:
         """Where the answer is between two numbers and the claims hold."""
         found = place_on_line([self._limits(), within(self.form, low, high)], Line.axis(self.count, self.own))
         return None if found is None else self._model(found)
-
-
-def _together(formula: Formula) -> list[Atom]:
-    """Signs that all have to be so, not as alternatives."""
-    if isinstance(formula, Atom):
-        return [formula]
-    return [atom for part in formula.parts for atom in _together(part)] if isinstance(formula, All) else []
-
-
-def _holds_exactly(formula: Formula, place: Place) -> bool:
-    """True if signs are as they should be, or nothing to many digits: places are known to 160 bits."""
-    if not isinstance(formula, Atom):
-        each = (_holds_exactly(part, place) for part in formula.parts)
-        return all(each) if isinstance(formula, All) else any(each)
-    value = formula.polynomial(*place)
-    if value <= 0:
-        return True
-    terms = Compiled.of(formula.polynomial, range(len(place)))
-    return as_float(value) <= _EXACTLY * float(
-        Compiled(abs(terms.coefficients), terms.exponents).values(abs(_floats(place)))
-    )
-
-
-def _floats(place: Place) -> Floats:
-    return np.array([as_float(x) for x in place])
-
-
-def _nothing(polynomial: Compiled, u: Floats) -> bool:
-    size = Compiled(np.abs(polynomial.coefficients), polynomial.exponents).values(np.abs(u))
-    return bool(abs(float(polynomial.values(u))) <= _POLE * float(size))
-
-
-def _between(left: fmpq | None, right: fmpq | None) -> fmpq:
-    if left is None:
-        return fmpq(0) if right is None else right - fmpq(1)
-    return left + fmpq(1) if right is None else (left + right) / fmpq(2)
