@@ -37,6 +37,10 @@ class Weighted:
         """``(J'WJ)^-1``, of what data determine."""
         return np.asarray(np.linalg.pinv(self.slopes @ (self.weights[:, None] * self.slopes.T), rcond=1e-14))
 
+    def at_point(self, theta: Floats, seen: int) -> Weighted:
+        """The same where the parameters are these; the first ``seen`` variables are."""
+        return _weighted(self.space, theta, self.weights, seen)
+
 
 def fit_dwls(fitted: Fitted) -> Fitted:
     """The fit by weighted least squares, from where maximum likelihood ended."""

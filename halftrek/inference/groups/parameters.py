@@ -214,8 +214,9 @@ def _fill(found: GroupParameters, k: int, column: _Column, unknown: Flags, how: 
     for name, numbers in zip(NUMBERS, (value, error, z, p, ends[:, 0], ends[:, 1], std), strict=True):
         found.numbers[name][:, k] = numbers
     for i, gone in enumerate(lost.tolist()):
-        labelled = column.note if not unknown[i] or column.note.startswith("label ") else ""
-        found.notes[i][k] = (labelled or UNDETERMINED) if gone else column.note
+        labelled = f"{column.note}, {UNDETERMINED}" if column.note.startswith("label ") else ""
+        said = labelled or ("" if unknown[i] else column.note) or UNDETERMINED
+        found.notes[i][k] = said if gone else column.note
 
 
 def _labelled(graph: Graph, column: _Column) -> _Column:

@@ -88,6 +88,11 @@ def random_fit(graph: Graph, options: Options, seed: int) -> Fitted:
     return Fitted(graph, moments, model, 0.0, Status("converged"), options=options)
 
 
+def aside(theta: Floats) -> Floats:
+    """A point at which no parameter is special, as one of zero may be."""
+    return theta + 0.3 * np.random.default_rng(POINTS[0]).normal(size=len(theta))
+
+
 def information_rank(matrix: Floats) -> int:
     """The rank of an information matrix at its own point."""
     return _rank(scaled_spectrum(matrix))

@@ -11,11 +11,15 @@ import numpy as np
 from halftrek.bottom.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
+from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Graph
 from halftrek.graphs.formulas import Sum, read_formula
 from halftrek.inference.how import How
+from halftrek.inference.information.dimension import aside
+from halftrek.inference.information.missing.incomplete import lost
 from halftrek.inference.intervals import kind_of
 from halftrek.inference.tables.parameter import Parameter, Reach, row_of
+from halftrek.models import CGLSCM
 from halftrek.queries.gradients import Gradient
 
 Sides = tuple[str, str, str]  # of a row: left, operator, right
@@ -48,7 +52,24 @@ def labelled(graph: Graph) -> dict[str, Sides]:
 
 
 def definitions_of(fit: Fitted, values: Mapping[Sides, float]) -> list[Defined]:
-    """Every definition of the graph, from the values of the rows of parameters."""
+    """Every definition of the graph, from the values of the rows of parameters.
+
+    Data may tell a sum of parameters that they do not tell one by one, as ``a*b + c`` where m and y are confounded.
+    """
+    found = _all_made(fit, values)
+    if all(isfinite(one.value) for one in found):
+        return found
+    points = _points(fit, values)
+    if points is None:
+        return found
+    here, away = points
+    tried = zip(_all_made(*here), _all_made(*away), strict=True)
+    return [
+        one if isfinite(one.value) else _if_told(one, *pair, away[0]) for one, pair in zip(found, tried, strict=True)
+    ]
+
+
+def _all_made(fit: Fitted, values: Mapping[Sides, float]) -> list[Defined]:
     homes = labelled(fit.graph)
     known: dict[str, float] = {}
     gradients: dict[str, Gradient | None] = {}
@@ -62,6 +83,51 @@ def definitions_of(fit: Fitted, values: Mapping[Sides, float]) -> list[Defined]:
         known[name], gradients[name] = _made(fit, formula, known, gradients)
         found.append(Defined(name, text, known[name], gradients[name]))
     return found
+
+
+Point = tuple[Fitted, dict[Sides, float]]  # a model, and the values of the labelled rows there
+
+
+def _points(fit: Fitted, values: Mapping[Sides, float]) -> tuple[Point, Point] | None:
+    """The fit with the values that its search ended at, those that no data tell among them, and a point aside of it.
+
+    None where covariances do not say what data tell: where categories act, or means are to be told.
+    """
+    homes = [sides for sides in labelled(fit.graph).values() if sides[0] in fit.model.names]
+    untold = [sides for sides in homes if not isfinite(values.get(sides, nan))]
+    if fit.acting is not None or any(operator == "~1" for _, operator, _ in untold):
+        return None
+    space = make_space(fit.graph.opened, fit.model.names, fit.options)
+    theta = space.vector(fit.model)
+    T, W, C, mu = space.arrays(aside(theta))
+    loadings = np.zeros_like(fit.model.C)
+    loadings[list(space.latents)] = C
+    other = CGLSCM(fit.model.names, T, loadings, mu, W, fit.model.latents, fit.model.graph)
+    here = {sides: values.get(sides, nan) for sides in homes} | {sides: _value(space, theta, sides) for sides in untold}
+    return (fit, here), (replace(fit, model=other), {sides: _value(space, aside(theta), sides) for sides in homes})
+
+
+def _value(space: Space, theta: Floats, sides: Sides) -> float:
+    left, operator, right = sides
+    T, W, _, mu = space.arrays(theta)
+    i = space.names.index(left)
+    if operator == "~1":
+        return float(mu[i])
+    j = space.names.index(right)
+    return float(W[i, j] if operator == "~~" else T[i, j] if operator == "=~" else T[j, i])
+
+
+def _if_told(one: Defined, here: Defined, away: Defined, aside_fit: Fitted) -> Defined:
+    """A number if data tell it as a whole: along no direction in which moments of what is seen stay does it move."""
+    if here.gradient is None or away.gradient is None:
+        return one
+    p, model = len(aside_fit.graph.observed), aside_fit.model
+    space = make_space(aside_fit.graph.opened, model.names, aside_fit.options)
+    theta = space.vector(model)
+    dmean, dcov = space.jacobian(theta)
+    i, j = np.triu_indices(p)
+    slopes = np.concatenate([dmean[:, :p], dcov[:, i, j]], axis=1)
+    return one if lost(slopes @ slopes.T, space.pull(away.gradient, theta)[None])[0] else here
 
 
 def defined_values(graph: Graph, value_of: Callable[[Sides], Floats], name: str) -> Floats:
@@ -152,7 +218,8 @@ def defined_rows(fit: Fitted, how: How, rows: list[Parameter]) -> list[Parameter
     """Numbers that are made of parameters, with the interval of these."""
     found = definitions_of(fit, {(r.lhs, r.op, r.rhs): r.est for r in rows})
     kind = kind_of(replace(how, interval=how.interval or "delta"))
-    spread = kind.spread(fit, [one.gradient for one in found if one.gradient is not None], how) if found else None
+    gradients = [one.gradient for one in found if one.gradient is not None]
+    spread = kind.spread(fit, gradients, how) if gradients else None
     errors = iter(()) if spread is None else zip(spread.errors, spread.reach, strict=True)
     made = []
     for one in found:

@@ -33,7 +33,7 @@ from halftrek.inference.intervals import kind_of
 from halftrek.inference.intervals.base import ends_on
 from halftrek.inference.intervals.robust import row_quantiles
 from halftrek.inference.tables.definitions import defined_rows
-from halftrek.inference.tables.parameter import FIELDS, NO_MEANS, Parameter, Reach, row_of
+from halftrek.inference.tables.parameter import FIELDS, NO_MEANS, UNDETERMINED, Parameter, Reach, row_of
 from halftrek.inference.tables.plain_parameters import plain_parameters
 from halftrek.queries.gradients import Gradient
 
@@ -106,7 +106,7 @@ def all_rows(fit: Fitted, found: ParameterRows) -> list[Parameter]:
     rows = rows + [_intercept(fit, j, error, reach) for j, (error, reach) in pairs]
     unknown = undetermined_parameters(fit.graph, fit.options) if doubtful else frozenset()
     rows = [_unknown(r) if (r.lhs, r.op, r.rhs) in unknown else r for r in rows]
-    rows = [replace(r, note=_equal(fit, r) or r.note) for r in rows] + _fixed_rows(fit)
+    rows = [replace(r, note=_with_label(fit, r)) for r in rows] + _fixed_rows(fit)
     order = {"~": 0, "=~": 1, "~~": 2, "~1": 4}
     return sorted(rows, key=lambda r: 3 if r.op == "~~" and r.lhs == r.rhs else order[r.op])
 
@@ -299,10 +299,13 @@ def slope_of_intercept(fit: Fitted, j: int) -> Gradient:
     return Gradient(T, np.zeros((p, p)), mean)
 
 
-def _equal(fit: Fitted, row: Parameter) -> str:
+def _with_label(fit: Fitted, row: Parameter) -> str:
+    """The note of a row, and the label of its parameter if it has one."""
     edge, known = row.edge, fit.graph.known
     label = known.get(edge, known.get(edge.turned) if edge.kind == "<->" else None)
-    return f"label {label}" if isinstance(label, str) else ""
+    if not isinstance(label, str):
+        return row.note
+    return f"label {label}, {UNDETERMINED}" if row.note == UNDETERMINED else f"label {label}"
 
 
 def _fixed_rows(fit: Fitted) -> list[Parameter]:

@@ -83,3 +83,30 @@ def test_a_doubt_about_a_part_is_one_about_the_whole() -> None:
     notes = dict(zip(rows["lhs"] + rows["op"], rows["note"], strict=True))
     assert "first-stage" in notes["twice:="] or "weak" in notes["twice:="]
     assert notes["twice:="] == notes["thrice:="] != notes["a:="]
+
+
+def test_what_data_tell_as_a_whole_is_told_though_its_parts_are_not(rows: pd.DataFrame) -> None:
+    text = "m ~ a*x; y ~ b*m + c*x; m ~~ y; tot := a*b + c; part := a*b; other := b + c; twice := 2*tot"
+    fit = ht.fit(text, rows)
+    table, whole = fit.params().set_index("lhs"), fit.query("x ~> y")
+    assert (table.loc["tot", "est"], table.loc["tot", "se"]) == pytest.approx((whole.value, whole.se), rel=1e-9)
+    assert table.loc["twice", "se"] == pytest.approx(2.0 * whole.se, rel=1e-9)
+    slope = np.polyfit(rows["x"], rows["y"], 1)[0]  # y on x alone
+    assert table.loc["tot", "est"] == pytest.approx(slope, rel=1e-6)
+    drawn = fit.params(interval="bootstrap", replicates=100).set_index("lhs")
+    assert drawn.loc["tot", "se"] == pytest.approx(whole.se, rel=0.3)
+    for name in ("part", "other"):
+        assert np.isnan(table.loc[name, "est"])
+        assert table.loc[name, "note"] == "not determined by data"
+    of_label = table[table["rhs"] == "m"].iloc[0]
+    assert np.isnan(of_label["est"])
+    assert of_label["note"] == "label b, not determined by data"
+
+
+def test_a_point_where_a_sum_happens_to_stand_still_does_not_make_it_told() -> None:
+    # b + c moves along b' = 1, c' = -a, which is nothing where a is 1
+    cov = np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 1.5], [1.0, 1.5, 3.0]])
+    fit = ht.fit("m ~ a*x; y ~ b*m + c*x; m ~~ y; sum := b + c; tot := a*b + c", cov=cov, n=500, names=["x", "m", "y"])
+    table = fit.params().set_index("lhs")
+    assert np.isnan(table.loc["sum", "est"])
+    assert table.loc["tot", "est"] == pytest.approx(1.0)

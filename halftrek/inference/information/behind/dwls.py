@@ -10,14 +10,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.bottom.arrays import Floats
+from halftrek.bottom.arrays import Flags, Floats
 from halftrek.estimation import Fitted
 from halftrek.estimation.dwls import Weighted, weighted_of
 from halftrek.inference.checks.measures import Measures, cfi_of, measures, rmsea_range, tail, tli_of
 from halftrek.inference.checks.robust_fit import without_likelihood
 from halftrek.inference.how import How
 from halftrek.inference.information.behind.layer import LAYER
+from halftrek.inference.information.dimension import aside
 from halftrek.inference.information.influence import Forms
+from halftrek.inference.information.missing.incomplete import lost
 from halftrek.inference.information.robust import added, mean_squares, over_units, products
 from halftrek.inference.kept import kept
 from halftrek.inference.tables.parameter import Reach
@@ -29,9 +31,11 @@ WEIGHTED = "weighted least squares, scaled and shifted"
 
 def dwls_scores(fit: Fitted, gradients: tuple[Gradient, ...]) -> Forms:
     """How a row, times n, moves numbers with these gradients."""
-    found, seen = weighted_of(fit), [_of_seen(fit, g) for g in gradients]
+    found, seen, p = weighted_of(fit), [_of_seen(fit, g) for g in gradients], len(fit.graph)
     pulled = [found.space.collect(g.T, g.omega, np.zeros_like(g.mean), fit.model.C)[found.at] for g in seen]
-    return _forms(fit, np.array(pulled) @ _moved_by(found), np.array([g.mean[: len(fit.graph)] for g in seen]))
+    lines = np.array(pulled).reshape(len(seen), len(found.at))
+    moved = np.where(_lost(found, lines)[:, None], np.nan, lines @ _moved_by(found))
+    return _forms(fit, moved, np.array([g.mean[:p] for g in seen]).reshape(len(seen), p))
 
 
 def _of_seen(fit: Fitted, g: Gradient) -> Gradient:
@@ -51,6 +55,18 @@ def _moved_by(found: Weighted) -> Floats:
     return np.asarray(found.inverse @ (found.slopes * found.weights))
 
 
+def _lost(found: Weighted, lines: Floats) -> Flags:
+    """Which numbers with these gradients need a direction in which no covariance moves, so that no data tell them."""
+    most = float(found.weights[found.weights < found.weights.max()].max(initial=1.0))  # firm ones would blur the rank
+    return lost(found.slopes @ (np.minimum(found.weights, most)[:, None] * found.slopes.T), lines)
+
+
+def _undetermined(found: Weighted, theta: Floats, seen: int) -> Flags:
+    """Which parameters no data tell, here or near: at special estimates one may stand still to first order."""
+    each = np.eye(len(found.at))
+    return _lost(found, each) | _lost(found.at_point(aside(theta), seen), each)
+
+
 def _forms(fit: Fitted, lines: Floats, linear: Floats) -> Forms:
     """Weights of covariances, one after the other, as forms of a row."""
     p = len(fit.graph)
@@ -68,7 +84,7 @@ def dwls_parameters(fit: Fitted, how: How) -> ParameterRows:
     means = dwls_scores(fit, tuple(slope_of_intercept(fit, j) for j in range(p)))
     squares = [np.sqrt(part / fit.n) for part in mean_squares(fit, [own, means])]
     errors, reach = np.zeros(found.space.size), Reach(how.quantile, how.level)
-    errors[found.at] = squares[0]
+    errors[found.at] = np.where(_undetermined(found, found.space.vector(fit.model), p), np.nan, squares[0])
     whole = replace(fit, graph=fit.graph.opened)
     rows = rows_in_space(whole, found.space, errors, [reach] * found.space.size, signs_of(fit))
     return rows, np.concatenate([squares[1], np.zeros(q - p)]), [reach] * q, False

@@ -201,6 +201,12 @@ def directions(expected: Floats) -> tuple[Floats, Floats]:
     return vectors[:, informative] / scale[:, None], vectors[:, ~informative] / scale[:, None]
 
 
+def lost(expected: Floats, lines: Floats) -> Flags:
+    """Which numbers with these gradients, one a line, need a direction of which data say nothing."""
+    along, away = (np.abs(lines @ part).max(axis=1, initial=0.0) for part in directions(expected))
+    return np.asarray(away > LEAK * np.maximum(along, away))
+
+
 def _all_determined(matrix: Floats) -> bool:
     """True if no eigenvalue can be so small that its direction counts as without information; cheaper than all."""
     largest = float(np.abs(matrix).sum(axis=1).max(initial=0.0))  # no eigenvalue is larger
