@@ -13,6 +13,7 @@ from halftrek.estimation import Fitted
 from halftrek.graphs import Edge, Graph
 from halftrek.inference import How
 from halftrek.notes import Note, note
+from halftrek.partial.hidden.counted import refuse_uncounted
 from halftrek.partial.hidden.marked import by_error, marked
 from halftrek.partial.varied.common import common_limit
 from halftrek.partial.varied.engine.crossings import Crossing, crossings
@@ -95,6 +96,7 @@ def robustness_of(
     """For one edge, or for every absent edge that carries the answer and all absent edges together."""
     if not np.isfinite(target):
         raise InputError(f"target is the answer to look for, a finite number, not {target!r}")
+    refuse_uncounted(fitted, "robustness()")
     said = answer(fitted, question, level=level)
     query = said.query
     edges = [read_edge(fitted.graph, edge)] if edge is not None else _carrying(fitted, query, target)
