@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from halftrek.bottom.arrays import Floats
+from halftrek.errors import GraphError, InputError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Graph
 from halftrek.graphs.hidden import scaled_by, settled
@@ -173,6 +174,22 @@ def held_beside(fit: Fitted) -> tuple[dict[str, float], dict[str, float]]:
     variances, levels = settled(fit.graph) if fit.graph.hidden else ({}, {})
     noise = {v: x for v, x in fit.options.noise if v not in variances}
     return noise, {v: x for v, x in fit.options.intercepts if v not in levels}
+
+
+def refuse_uncounted(fit: Fitted, what: str) -> None:
+    """Raise where hidden variables do not count as observed, so that numbers would hang on what data do not tell."""
+    if not fit.graph.hidden:
+        return
+    if why := counted(fit.graph, held=held_beside(fit)[1]).why_not:
+        raise GraphError(
+            f"{what} is not available here: {why}. Ask it of the graph without hidden variables, graph.project(), if "
+            f"only the observed ones matter"
+        )
+    if rigid := without_errors(fit.model):
+        raise InputError(
+            f"{what} is not available here: the error of {rigid[0]!r} has no variance in this fit, so that nothing is "
+            f"left to vary. The graph may fit badly, or an item may be the factor itself; see fit.summary()"
+        )
 
 
 def without_errors(model: CGLSCM) -> list[str]:

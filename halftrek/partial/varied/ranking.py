@@ -16,6 +16,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Flags, Floats
 from halftrek.bottom.choices import Multiplicity
+from halftrek.bottom.progress import late_bar
 from halftrek.errors import NotIdentifiedError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge, Graph
@@ -28,7 +29,7 @@ from halftrek.inference.checks.unit_tests import Centred, unit_tests
 from halftrek.inference.information.robust import counts_units
 from halftrek.inference.information.tangent import error_variances
 from halftrek.notes import Note, note
-from halftrek.partial.hidden.counted import held_beside
+from halftrek.partial.hidden.counted import held_beside, refuse_uncounted
 from halftrek.partial.hidden.marked import by_error, marked
 from halftrek.partial.varied.engine.crossings import crossings, reach_of
 from halftrek.partial.varied.engine.family import Family, drawn_value, one_number
@@ -119,6 +120,7 @@ def ranking_of(
     query, verdict = asked_of(fitted.graph, question)
     if not verdict.identified:
         raise NotIdentifiedError(verdict.explain(), verdict)
+    refuse_uncounted(fitted, "assumptions()")
     estimate, drawn = one_number(fitted, query), fitted.graph
     fitted = marked(fitted, query)
     gradient = linearize(query, fitted.model).values[:1]
@@ -200,9 +202,10 @@ def _untested(
     places = np.flatnonzero(moving)
     found = sweep(fitted, query, edges.take(places), target)
     told = edges.arrow | (known[edges.first] & known[edges.second])
+    again = _again(fitted, query, [names[k] for k in places[found.lost.astype(bool)]], target)
     for k, value, share, lost in zip(places, found.value, found.share, found.lost, strict=True):
         if lost:
-            value, share = _searched(fitted, query, names[k], target)
+            value, share = again[names[k]]
         row = AbsentEdge(str(names[k]), "carries the answer", words.of(names[k]), float(slopes[k]))
         if not told[k]:
             row = replace(row, slope=float("nan"), value=float(value) if np.isfinite(value) else None)
@@ -211,6 +214,16 @@ def _untested(
             row = replace(row, smallest=abs(float(share)), value=float(value), rv=rv)
         rows.append(row)
     return rows
+
+
+def _again(fitted: Fitted, query: Query, edges: Sequence[Edge], target: float) -> dict[Edge, tuple[float, float]]:
+    """What edges have to be whose walk did not come to an end; some may have to be fitted value by value."""
+    found = {}
+    with late_bar("assumptions") as advance:
+        for done, edge in enumerate(edges):
+            found[edge] = _searched(fitted, query, edge, target)
+            advance(done + 1, len(edges))
+    return found
 
 
 def _searched(fitted: Fitted, query: Query, edge: Edge, target: float) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from halftrek.estimation import Fitted
 from halftrek.graphs import Edge, Graph
 from halftrek.inference import How
 from halftrek.notes import Note, note
+from halftrek.partial.hidden.counted import refuse_uncounted
 from halftrek.partial.hidden.marked import by_error, marked
 from halftrek.partial.varied.common import common_limit
 from halftrek.partial.varied.engine.crossings import Crossing, crossings
@@ -100,6 +101,7 @@ def robustness_of(
             "robustness() of all edges at once is not known where columns are ordered or ranked: whether data test an "
             'edge is asked of normal rows there; say which one, fit.robustness(question, edge="x <-> y")'
         )
+    refuse_uncounted(fitted, "robustness()")
     said = answer(fitted, question, level=level)
     query = said.query
     edges = [read_edge(fitted.graph, edge)] if edge is not None else _carrying(fitted, query, target)

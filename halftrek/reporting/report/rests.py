@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halftrek.errors import InputError, NotIdentifiedError, QueryError
+from halftrek.errors import GraphError, InputError, NotIdentifiedError, QueryError
 from halftrek.identification.independence.deciding import beyond_covariances
 from halftrek.reporting.described.bounds import bounds_facts
 from halftrek.reporting.described.varied import ranking_document
@@ -36,6 +36,8 @@ def rests_on(fit: Fit, query: Query) -> Document:
         found = fit.assumptions(query)
     except (QueryError, NotIdentifiedError):
         return []
+    except (GraphError, InputError) as error:  # hidden variables whose items do not tell them
+        return [title, Remark(f"{error}.")]
     words = (
         "Every edge that the graph does not have is a claim. Which of them carry this answer, and which do data test?"
     )

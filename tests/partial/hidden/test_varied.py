@@ -7,7 +7,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.bottom.arrays import Floats
-from halftrek.errors import InputError, NotIdentifiedError
+from halftrek.errors import GraphError, InputError, NotIdentifiedError
 from halftrek.partial.varied.contours import Contours
 from halftrek.partial.varied.curve import Sensitivity
 from halftrek.partial.varied.engine.edges import read_edges
@@ -135,3 +135,13 @@ def test_a_refusal_has_two_models_of_these_data() -> None:
 def _seen() -> dict[str, Floats]:
     graph, model = population(PLAIN + STRUCTURE)
     return rows_like(graph.observed, np.asarray(model.cov))
+
+
+def test_what_hangs_on_hidden_variables_that_data_do_not_tell_is_refused() -> None:
+    data = {v: c for v, c in _seen().items() if v in "abxy"}
+    fit = ht.fit("latent F; x -> y; F -> {a, b}; F -> a [1]; variance F", data)
+    for ask in (fit.assumptions, fit.robustness):
+        with pytest.raises(GraphError, match=r"is not available here: the effects of hidden 'F' do not tell"):
+            ask("x ~> y")
+    words = "\n".join(str(part) for part in rests_on(fit, parse_question("x ~> y")))
+    assert "not available here" in words

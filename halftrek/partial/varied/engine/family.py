@@ -16,7 +16,7 @@ from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Edge, Graph
 from halftrek.identification import Verdict
 from halftrek.inference import How
-from halftrek.partial.hidden.counted import as_observed, counted, held_beside
+from halftrek.partial.hidden.counted import as_observed, counted, held_beside, without_errors
 from halftrek.partial.hidden.marked import unmarked
 from halftrek.partial.varied.engine.edges import held, plain, relaxed
 from halftrek.partial.varied.engine.equations import Equations, Scale, make_equations, start_of
@@ -87,7 +87,7 @@ class Family:
         held = held_beside(self.fitted)[1]
         if self.graph.hidden:
             seen = counted(self.graph, held=held)
-            if seen.why_not or seen.loose:
+            if seen.why_not or seen.loose or without_errors(self.fitted.model):
                 return False
         return not held and free_given_covariance(self.equations, self.start)
 
