@@ -271,7 +271,8 @@ def _places_of(places: Places, edges: Sequence[Edge]) -> Ints:
     at, found = {v: i for i, v in enumerate(places.names)}, list[int]()
     for edge in edges:
         u, v = at[edge.first], at[edge.second]
-        found.append(places.by_name[edge.kind, *((u, v) if edge.kind == "->" else (min(u, v), max(u, v)))])
+        first, second = (u, v) if edge.kind == "->" else (min(u, v), max(u, v))
+        found.append(places.by_name[edge.kind, first, second])
     return np.array(found, dtype=np.intp)
 
 
