@@ -86,8 +86,8 @@ def _where_acting(fitted: Fitted, query: Query, verdict: Verdict, how: How) -> A
     value = value_where_acting(fitted, query)
     judged = judge_acting(fitted, query, value, verdict, how)
     missing = "" if fitted.acting is None else fitted.acting.missing
-    holes = (note("missing values", text=missing),) if missing else ()
-    holes += (rows_left_out(fitted.moments.dropped),) if fitted.moments.dropped else ()
+    holes = [note("missing values", text=missing)] if missing else []
+    holes += [rows_left_out(fitted.moments.dropped)] if fitted.moments.dropped else []
     notes = (*holes, *acting_notes(fitted, query), *judged.notes)
     plain = replace(verdict, estimand=None, latex=None)  # a formula in covariances, which the number does not come from
     return Answer(query, value, plain, notes, judged.estimate, None, fitted.n, None, fitted.frame)

@@ -155,13 +155,14 @@ def _with_holes(
         length = 1.0
         while length > 1e-6:
             found = whole_logliks(places, patterns, theta + length * move, rows)
-            if found is not None and float(weights @ found) > value:
+            new = -np.inf if found is None else float(weights @ found)
+            if new > value:
                 break
             length /= 2.0
         else:
             arrived = float(slope @ move) < NEAR * len(rows)
             break
-        theta, value = theta + length * move, float(weights @ found)
+        theta, value = theta + length * move, new
     spread, flat = np.zeros((places.size, places.size)), np.zeros((0, places.size))
     if not known:
         spread, flat = spread_of(places, theta, values, weights, cluster, sampling=sampling)

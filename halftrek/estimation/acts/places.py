@@ -126,7 +126,7 @@ class Places:
     @cached_property
     def by_name(self) -> dict[tuple[str, int, int], int]:
         """The place of each parameter by what it is of: variables by their number, cuts one by one."""
-        found = {}
+        found: dict[tuple[str, int, int], int] = {}
         for district in self.districts:
             found |= {("->", u, v): place for u, v, place in district.slopes}
             found |= {("<->", i, j): place for i, j, place in district.covariances}

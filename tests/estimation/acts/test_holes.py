@@ -101,6 +101,7 @@ def test_complete_rows_have_the_likelihood_and_the_errors_of_their_districts(kno
     standard = in_units(places.names, values, places.margins, places.centre, places.scale)
     patterns = patterns_in(places, standard)
     found = whole_logliks(places, patterns, acting.theta, standard)
+    assert found is not None
     parts = [row_logliks(places, district, acting.theta, standard) for district in places.districts]
     np.testing.assert_allclose(found, sum(part for part in parts if part is not None), atol=1e-10)
     each, bend = (

@@ -268,10 +268,12 @@ def _answered(bend: Floats, crossed: Floats) -> Floats:
 
 
 def _places_of(places: Places, edges: Sequence[Edge]) -> Ints:
-    at = {v: i for i, v in enumerate(places.names)}
-    ends = [[at[e.first], at[e.second]] for e in edges]
-    names = [(e.kind, *(pair if e.kind == "->" else sorted(pair))) for e, pair in zip(edges, ends, strict=True)]
-    return np.array([places.by_name[name] for name in names], dtype=np.intp)
+    at, found = {v: i for i, v in enumerate(places.names)}, list[int]()
+    for edge in edges:
+        u, v = at[edge.first], at[edge.second]
+        first, second = (u, v) if edge.kind == "->" else (min(u, v), max(u, v))
+        found.append(places.by_name[edge.kind, first, second])
+    return np.array(found, dtype=np.intp)
 
 
 def _in_columns(places: Places, edges: Sequence[Edge]) -> Floats:
