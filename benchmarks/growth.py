@@ -31,7 +31,7 @@ __all__ = ["Operation", "Walk", "graph_of", "line", "page_of", "table_of", "walk
 
 OUT = Path(__file__).parent.parent / "docs" / "benchmarks" / "growth.md"
 LIMIT = 5.0  # seconds
-PATIENCE = 30.0  # seconds of the clock for one size
+PATIENCE = 20.0  # seconds of the clock for one size
 SHORT = 0.02  # seconds below which growth is not told from overhead
 INTO = 2.0  # seconds of the clock after which an operation is stopped, to see how soon it does
 

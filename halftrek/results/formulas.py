@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from halftrek import identification
@@ -14,15 +16,9 @@ FEW = 12  # members of a district for which formulas are looked for
 SMALL = 100  # variables up to which they are looked for in the whole graph
 
 
-def troubled(district: DistrictReport) -> bool:
-    """True if a district may have a higher maximum than the one that was found."""
-    unsettled = district.code in ("flat", "no finite maximum", "not converged") or district.doubtful
-    return unsettled and not (district.certain and district.code in ("converged", "flat", "boundary"))
-
-
-def formula_values(fitted: Fitted) -> dict[tuple[str, str], float]:
+def formula_values(fitted: Fitted, districts: Iterable[DistrictReport]) -> dict[tuple[str, str], float]:
     """Coefficients of troubled districts by the formulas that identify them: a start where others lead astray."""
-    members = [report.members for report in fitted.districts if troubled(report) and len(report.members) <= FEW]
+    members = [district.members for district in districts if len(district.members) <= FEW]
     if len(fitted.graph) <= SMALL or fitted.graph.restrictions or fitted.graph.definitions:
         return _values(fitted.graph, fitted.moments.cov, [v for some in members for v in some])
     return {arrow: value for some in members for arrow, value in _values(*component(fitted, some), some).items()}

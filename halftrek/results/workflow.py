@@ -19,13 +19,12 @@ from halftrek.bottom.words import listed
 from halftrek.data import Moments, Patterns, RowReader, read_moments
 from halftrek.data.columns.categories import Categories
 from halftrek.errors import HalftrekWarning, depth_of_caller
-from halftrek.estimation import Fitted
+from halftrek.estimation import DistrictReport, Fitted
 from halftrek.estimation.given.options import needs_whole
 from halftrek.graphs import Graph
 from halftrek.notes import note
 from halftrek.results.answering import better
 from halftrek.results.fit import Fit
-from halftrek.results.formulas import formula_values, troubled
 from halftrek.results.given.column_kinds import (
     Kinds,
     fit_where_acting,
@@ -218,9 +217,11 @@ def _fit_read(
         steps.get("method", "em") == "em"
         and steps.get("finish") is not False
         and not needs_whole(found.graph)
-        and any(troubled(d) for d in found.districts)
+        and (unsure := [d for d in found.districts if _troubled(d)])
     ):
-        start = formula_values(found)
+        from halftrek.results.formulas import formula_values  # here, for few fits need it
+
+        start = formula_values(found, unsure)
         again = fit_once(start=start) if start else found
         found = again if better(again, found) else found
     if estimator == "dwls":
@@ -304,6 +305,12 @@ def _fit_group(
     """The fit of one group whose columns are taken for what ``taken`` says."""
     found = _fit_read(chosen, groups[i], rows[groups.keys[i]], taken, levels, estimator, starts=starts)
     return replace(found, rows=None)  # all rows are kept once, with the group of each
+
+
+def _troubled(district: DistrictReport) -> bool:
+    """True if a district may have a higher maximum than the one that was found."""
+    unsettled = district.code in ("flat", "no finite maximum", "not converged") or district.doubtful
+    return unsettled and not (district.certain and district.code in ("converged", "flat", "boundary"))
 
 
 @watched
