@@ -41,8 +41,8 @@ BOOTSTRAPS = """
 
 Processor milliseconds for a replicate of one effect, `interval="bootstrap"`, in complete rows and in the same rows with
 10 % of the values missing: {replicates:,} replicates, {fewer} of 100,000 rows; the better of {times} times, each with
-draws of its own. Each replicate is at the maximum of the likelihood of its own rows, to a millionth of a standard
-error. `python -m benchmarks.missing --bootstraps` makes this table again. The machine was {busy}.
+draws of its own. Each replicate is at the maximum of the likelihood of its own rows, to two millionths of a
+standard error. `python -m benchmarks.missing --bootstraps` makes this table again. The machine was {busy}.
 
 | variables | rows | patterns | complete | 10 % missing | times |
 |---:|---:|---:|---:|---:|---:|
@@ -51,8 +51,8 @@ error. `python -m benchmarks.missing --bootstraps` makes this table again. The m
 WHY = """
 What is more than five times as dear has thousands of patterns, and a complete replicate that is next to free: its
 moments are one product of its counts with the products of columns, and coefficients follow in closed form. With missing
-values a replicate has to be looked at where its own maximum is, and before that after each step on the way: three times
-from 5,000 rows on, four times below, beside a first look that all share. At each look every pattern with h holes has a
+values a replicate has to be looked at where its own maximum is, and before that after each step on the way: three or
+four times from 5,000 rows on, four to six times at 1,000, beside a first look that all share. At each look every pattern with h holes has a
 matrix of h (h + 1) / 2 entries to invert, and every row of it as many products to sum up. In 5,000 rows of 20 variables
 these are 1,480 matrices and 9,600 holes for each replicate and look, a quarter of a millisecond; all of a complete
 replicate is a fifth of one, so that four looks alone are five times as much. Drawing, first looks, and all that is
