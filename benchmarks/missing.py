@@ -52,7 +52,8 @@ WHY = """
 What is more than five times as dear has thousands of patterns, and a complete replicate that is next to free: its
 moments are one product of its counts with the products of columns, and coefficients follow in closed form. With missing
 values a replicate has to be looked at where its own maximum is, and before that after each step on the way: three or
-four times from 5,000 rows on, four to six times at 1,000, beside a first look that all share. At each look every pattern with h holes has a
+four times from 5,000 rows on, four to six times at 1,000, beside a first look that all share. At each look every
+pattern with h holes has a
 matrix of h (h + 1) / 2 entries to invert, and every row of it as many products to sum up. In 5,000 rows of 20 variables
 these are 1,480 matrices and 9,600 holes for each replicate and look, a quarter of a millisecond; all of a complete
 replicate is a fifth of one, so that four looks alone are five times as much. Drawing, first looks, and all that is
