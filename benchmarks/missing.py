@@ -39,10 +39,10 @@ The machine was {busy}.
 BOOTSTRAPS = """
 ## Bootstraps
 
-Processor seconds for {replicates:,} replicates of one effect, `interval="bootstrap"`, in complete rows and in the same
-rows with 10 % of the values missing; the best of {times} times, each with draws of its own. Each replicate is at the
-maximum of the likelihood of its own rows, to a millionth of a standard error. `python -m benchmarks.missing
---bootstraps` makes this table again. The machine was {busy}.
+Processor milliseconds for a replicate of one effect, `interval="bootstrap"`, in complete rows and in the same rows with
+10 % of the values missing: {replicates:,} replicates, {fewer} of 100,000 rows; the better of {times} times, each with
+draws of its own. Each replicate is at the maximum of the likelihood of its own rows, to two millionths of a
+standard error. `python -m benchmarks.missing --bootstraps` makes this table again. The machine was {busy}.
 
 | variables | rows | patterns | complete | 10 % missing | times |
 |---:|---:|---:|---:|---:|---:|
@@ -51,12 +51,13 @@ maximum of the likelihood of its own rows, to a millionth of a standard error. `
 WHY = """
 What is more than five times as dear has thousands of patterns, and a complete replicate that is next to free: its
 moments are one product of its counts with the products of columns, and coefficients follow in closed form. With missing
-values a replicate has to be looked at where its own maximum is, and once more from each step on the way: at least three
-looks from 5,000 rows on and four below, the first of which is shared by all. At each look every pattern with h holes
-has a matrix of h (h + 1) / 2 entries to invert, and every row of it as many products to sum up. In 5,000 rows of 20
-variables these are 1,480 matrices and 9,600 holes with 21,000 pairs for each replicate and look, a quarter of a
-millisecond; all of a complete replicate is a fifth of one. Five times that is the price of four such looks alone. Counts
-of rows, first looks, and all that is shared by replicates come for about what complete rows cost.
+values a replicate has to be looked at where its own maximum is, and before that after each step on the way: three or
+four times from 5,000 rows on, four to six times at 1,000, beside a first look that all share. At each look every
+pattern with h holes has a
+matrix of h (h + 1) / 2 entries to invert, and every row of it as many products to sum up. In 5,000 rows of 20 variables
+these are 1,480 matrices and 9,600 holes for each replicate and look, a quarter of a millisecond; all of a complete
+replicate is a fifth of one, so that four looks alone are five times as much. Drawing, first looks, and all that is
+shared by replicates cost about as much as complete rows do.
 """
 
 R_SCRIPT = """
@@ -96,7 +97,8 @@ SIZES = (
 
 
 DRAWN = 1_000  # replicates in the table of bootstraps ...
-TIMES = 3  # ... of which the best is shown
+FEWER = 100  # ... of many rows
+TIMES = 2
 DRAWN_SIZES = tuple(Size(p, n, 0.1, large=n > 5_000) for p in (5, 10, 20) for n in (1_000, 5_000, 20_000, 100_000))
 
 
@@ -174,6 +176,11 @@ def measure(size: Size) -> dict[str, float]:
     }  # fmt: skip
 
 
+def replicates_of(size: Size) -> int:
+    """How many are drawn."""
+    return DRAWN if size.rows <= 20_000 else FEWER
+
+
 def measure_bootstrap(size: Size) -> dict[str, float]:
     """Bootstraps of complete rows and of rows that lack values, in this process."""
     import halftrek as ht
@@ -184,10 +191,10 @@ def measure_bootstrap(size: Size) -> dict[str, float]:
         fit = ht.fit(problem.graph, {f"v{i}": problem.table[:, i] for i in range(size.variables)})
         effect = "v0", f"v{problem.target}"
         fit.effect(*effect, interval="bootstrap", replicates=10)  # loads what is loaded when needed
-        seconds = []
+        seconds, count = [], replicates_of(size)
         for seed in range(TIMES):
             begin = time.process_time()
-            fit.effect(*effect, interval="bootstrap", replicates=DRAWN, random_state=seed)
+            fit.effect(*effect, interval="bootstrap", replicates=count, random_state=seed)
             seconds.append(time.process_time() - begin)
         found |= {name: min(seconds), "patterns": 0 if fit.patterns is None else len(fit.patterns)}
     return found
@@ -246,14 +253,15 @@ def line(size: Size, own: dict[str, float], peer: dict[str, float] | None) -> st
 
 def bootstraps(busy: str, *, quick: bool) -> str:
     """The second table."""
-    text = BOOTSTRAPS.format(replicates=DRAWN, times=TIMES, busy=busy)
+    text = BOOTSTRAPS.format(replicates=DRAWN, fewer=FEWER, times=TIMES, busy=busy)
     print(text, end="")
     for size in DRAWN_SIZES:
         if quick and size.large:
             continue
         own = measure_alone(size, "--one-bootstrap")
         words = [f"{size.variables}", f"{size.rows:,}", f"{own['patterns']:,}"]
-        words += [f"{own['complete']:.2f}", f"{own['missing']:.2f}", f"{own['missing'] / own['complete']:.1f}"]
+        words += [f"{1e3 * own[name] / replicates_of(size):.2f}" for name in ("complete", "missing")]
+        words += [f"{own['missing'] / own['complete']:.1f}"]
         found = "| " + " | ".join(words) + " |\n"
         print(found, end="", flush=True)
         text += found

@@ -73,27 +73,26 @@ class _Drawn:
 def _drawn_part(
     products: Products, like: Patterns, frequent: Flags, replicates: int, drawing: Drawing, part: RowPart
 ) -> _Drawn:
-    p, rare = len(like.names), int(like.rows[~frequent].sum())
-    place = np.cumsum(frequent) - 1
-    values, pattern, times = np.zeros((rare, p)), np.zeros(rare, dtype=np.intp), np.zeros((replicates, rare))
+    p, place = len(like.names), np.cumsum(frequent) - 1
     sums = np.zeros((replicates, int(frequent.sum()), products.width))
-    whole, tally, done = np.zeros((replicates, products.width)), np.zeros(1 + 2 * p), 0
+    whole, tally = np.zeros((replicates, products.width)), np.zeros(1 + 2 * p)
+    values, pattern, times = [np.zeros((0, p))], [np.zeros(0, dtype=np.intp)], [np.zeros((replicates, 0))]
     for chunk, found, parts in pieces(products, like.observed, part, tally):
-        alone = [(k, rows) for k, rows in parts if not frequent[k]]
         many = [(place[k], rows) for k, rows in parts if frequent[k]]
-        own = np.concatenate([np.zeros(0, dtype=np.intp), *(rows for _, rows in alone)])
-        here = slice(done, done + len(own))
-        values[here], done = found[own, 1 : p + 1], done + len(own)
-        pattern[here] = np.repeat([k for k, _ in alone], [len(rows) for _, rows in alone])
-        lines = found[own]
+        rare = [np.stack([rows, np.full(len(rows), k)]) for k, rows in parts if not frequent[k]]
+        own, kinds = np.concatenate([np.zeros((2, 0), dtype=np.intp), *rare], axis=1)
+        lines, counts = found[own], np.zeros((replicates, len(own)))
         for first, count in drawing(chunk):
             some = slice(first, first + len(count))
-            times[some, here] = count[:, own]
-            whole[some] += product(times[some, here], lines)
+            counts[some] = np.take(count, own, axis=1)
+            whole[some] += product(counts[some], lines)
             for k, rows in many:
-                sums[some, k] += product(count[:, rows], found[rows])
+                sums[some, k] += product(np.take(count, rows, axis=1), found[rows])
+        values.append(lines[:, 1 : p + 1])
+        pattern.append(kinds)
+        times.append(counts)
     whole += sums.sum(axis=1)
-    return _Drawn(values, pattern, times, sums, whole, tally)
+    return _Drawn(np.concatenate(values), np.concatenate(pattern), np.concatenate(times, axis=1), sums, whole, tally)
 
 
 def _sets(like: Patterns, frequent: Flags, drawn: _Drawn) -> Iterator[Redrawn]:

@@ -15,9 +15,9 @@ from halftrek.errors import DataError, InputError
 from halftrek.estimation import fit as fit_model
 from halftrek.estimation.missing.fiml import refit_incomplete
 from halftrek.estimation.plan import make_plan
-from halftrek.inference.draws import missing_draws
+from halftrek.inference.draws import missing_draws, redraws
 from halftrek.inference.draws.bootstrap import acceleration, replicates_of
-from halftrek.inference.draws.missing_draws import draw_patterns
+from halftrek.inference.draws.missing_draws import draw_patterns, draw_stacks
 from halftrek.inference.information.missing.incomplete import row_scores
 from halftrek.queries.gradients import linearize
 from halftrek.results.fit import Fit
@@ -188,3 +188,22 @@ def test_rows_of_too_many_patterns_are_not_drawn_again() -> None:
     bounded = replace(found, patterns=replace(found.patterns, left_out=5))
     with pytest.raises(DataError, match="too many patterns of missing values"):
         list(draw_patterns(bounded, "bootstrap", 2, 0))
+
+
+def test_rows_are_drawn_in_portions_and_chunks_of_any_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks with frequent patterns alone, weights of zero, and data sets by twos: the same moments as by patterns."""
+    rows = table(500, 3)
+    rows = {v: np.concatenate([column[~np.isnan(column)][:200], column]) for v, column in rows.items()}
+    found = ht.fit("x -> m -> y -> z", rows, weights=np.random.default_rng(0).integers(0, 3, 700))
+    monkeypatch.setattr(missing_draws, "NUMBERS", 64 * 15)
+    monkeypatch.setattr(redraws, "MOST", 2)
+    monkeypatch.setattr(redraws, "LEAST", 1)
+    sets = list(redraws.draw_sets(found, "bootstrap", 5, 2))
+    assert [len(some) for some in sets] == [2, 2, 1]
+    (stack,) = draw_stacks(found, "bootstrap", 5, 2)
+    again = [one for some in sets for one in some.patterns()]
+    for mine, wanted in zip(again, stack.patterns(), strict=True):
+        np.testing.assert_array_equal(mine.observed, wanted.observed)
+        np.testing.assert_allclose(mine.n, wanted.n)
+        np.testing.assert_allclose(mine.mean, wanted.mean, atol=1e-12)
+        np.testing.assert_allclose(mine.cov, wanted.cov, atol=1e-12)
