@@ -108,7 +108,7 @@ def sensitivity(
     *,
     values: Sequence[float] | Sequence[Sequence[float]] | None,
     level: float,
-    target: float,
+    target: float | None,
     intervals: bool,
 ) -> Sensitivity | Contours:
     """An answer along one edge, or over two."""
@@ -117,14 +117,16 @@ def sensitivity(
     return varied(fit, question, edge, values=values, level=level, target=target, intervals=intervals)
 
 
-def robustness(fit: Fitted, question: str | Query, edge: str | None, *, target: float, level: float) -> Robustness:
+def robustness(
+    fit: Fitted, question: str | Query, edge: str | None, *, target: float | None, level: float
+) -> Robustness:
     """How strong an edge must be to change an answer."""
     from halftrek.partial.varied.robustness import robustness_of
 
     return robustness_of(fit, question, edge, target=target, level=level)
 
 
-def assumptions(fit: Fitted, question: str | Query, *, target: float) -> Ranking:
+def assumptions(fit: Fitted, question: str | Query, *, target: float | None) -> Ranking:
     """Every edge that the graph does not have, by what it does to an answer."""
     from halftrek.partial.varied.ranking import ranking_of
 

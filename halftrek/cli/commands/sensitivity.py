@@ -57,7 +57,7 @@ def _add_rest(parser: argparse.ArgumentParser, words: Collection[str]) -> None:
     add_data(parser, words)
     parser.add_argument("question", metavar="QUESTION", help=QUESTION_HELP)
     parser.add_argument("--level", type=share, default=0.95, help="of the intervals (default: 0.95)")
-    parser.add_argument("--target", type=float, default=0.0, help="the answer to look for (default: 0)")
+    parser.add_argument("--target", type=float, help="the answer to look for (default: 0, and 1 for ratios)")
 
 
 def run(args: argparse.Namespace) -> int:

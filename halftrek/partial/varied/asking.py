@@ -17,6 +17,7 @@ from halftrek.partial.varied.contours import Contours, contours_of
 from halftrek.partial.varied.curve import Sensitivity, curve_of
 from halftrek.partial.varied.engine.edges import EdgeLike, read_edges
 from halftrek.partial.varied.engine.family import Family
+from halftrek.partial.varied.target import looked_for
 from halftrek.queries import Query
 from halftrek.results.given.inputs import read_graph, read_question
 from halftrek.results.workflow import fit
@@ -31,15 +32,14 @@ def varied(
     *,
     values: Values | None = None,
     level: float = 0.95,
-    target: float = 0.0,
+    target: float | None = None,
     intervals: bool = False,
 ) -> Sensitivity | Contours:
     """The answer along one edge, or over two."""
     if not 0.0 < level < 1.0:
         raise InputError(f"level must lie between 0 and 1, for instance 0.95, not {level!r}")
-    if not np.isfinite(target):
-        raise InputError(f"target is the answer to look for, a finite number, not {target!r}")
     query, edges = read_question(question), read_edges(fitted.graph, edge)
+    target = looked_for(target, query)
     for e in edges:
         if e.first in fitted.graph.hidden and e.kind == "->" and scaled_by(fitted.graph, e.first) == e.second:
             raise InputError(f"{e} sets the scale of hidden {e.first!r}, and other values of it say nothing new")
@@ -89,7 +89,7 @@ def sensitivity(
     arc: tuple[str, str],
     values: Sequence[float] | None = None,
     level: float = 0.95,
-    target: float = 0.0,
+    target: float | None = None,
 ) -> Sensitivity: ...
 @overload
 def sensitivity(
@@ -100,7 +100,7 @@ def sensitivity(
     edge: EdgeLike | Sequence[EdgeLike],
     values: Values | None = None,
     level: float = 0.95,
-    target: float = 0.0,
+    target: float | None = None,
 ) -> Sensitivity | Contours: ...
 @watched
 def sensitivity(
@@ -112,7 +112,7 @@ def sensitivity(
     edge: EdgeLike | Sequence[EdgeLike] | None = None,
     values: Values | None = None,
     level: float = 0.95,
-    target: float = 0.0,
+    target: float | None = None,
 ) -> Sensitivity | Contours:
     """The answer for each value of an edge, which the graph may have or lack; see ``Fit.sensitivity``.
 

@@ -36,6 +36,7 @@ from halftrek.partial.varied.engine.family import Family, drawn_value, one_numbe
 from halftrek.partial.varied.engine.sweep import FEW, elsewhere, sweep
 from halftrek.partial.varied.listed import Listed
 from halftrek.partial.varied.omitted import robustness_value
+from halftrek.partial.varied.target import looked_for
 from halftrek.queries import Query
 from halftrek.queries.gradients import linearize
 from halftrek.results.given.reading import asked_of
@@ -114,10 +115,11 @@ class Ranking(Listed):
 
 
 def ranking_of(
-    fitted: Fitted, question: str | Query, *, target: float = 0.0, multiplicity: Multiplicity = "holm"
+    fitted: Fitted, question: str | Query, *, target: float | None = None, multiplicity: Multiplicity = "holm"
 ) -> Ranking:
     """Every edge that the graph does not have: tested by the data, carrying the answer, or harmless."""
     query, verdict = asked_of(fitted.graph, question)
+    target = looked_for(target, query)
     if not verdict.identified:
         raise NotIdentifiedError(verdict.explain(), verdict)
     refuse_uncounted(fitted, "assumptions()")

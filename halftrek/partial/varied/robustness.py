@@ -24,9 +24,11 @@ from halftrek.partial.varied.engine.significance import where_lost
 from halftrek.partial.varied.listed import Listed
 from halftrek.partial.varied.omitted import Regression, regression_behind, robustness_value
 from halftrek.partial.varied.ranking import ranking_of
+from halftrek.partial.varied.target import looked_for
 from halftrek.queries import Query
 from halftrek.results.answering import answer
 from halftrek.results.answers import Answer
+from halftrek.results.given.inputs import read_question
 from halftrek.upward import Faces
 
 SAME = 1e-8  # correlations that differ by less are one
@@ -90,12 +92,11 @@ def robustness_of(
     question: str | Query,
     edge: EdgeLike | None = None,
     *,
-    target: float = 0.0,
+    target: float | None = None,
     level: float = 0.95,
 ) -> Robustness:
     """For one edge, or for every absent edge that carries the answer and all absent edges together."""
-    if not np.isfinite(target):
-        raise InputError(f"target is the answer to look for, a finite number, not {target!r}")
+    target = looked_for(target, read_question(question))
     if fitted.moments.layer is not None and edge is None:
         raise InputError(
             "robustness() of all edges at once is not known where columns are ordered or ranked: whether data test an "

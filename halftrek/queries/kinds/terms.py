@@ -130,6 +130,17 @@ def _side(side: Expression, brackets: str) -> str:
     return str(side)
 
 
+def no_effect(query: object) -> float:
+    """The answer that says that nothing differs: 1 for a ratio of one number in two worlds, 0 for all others."""
+    if not (isinstance(query, Arithmetic) and query.operation == "/"):
+        return 0.0
+    sides = [set(leaves(side)) for side in (query.left, query.right)]
+    alike = {(type(leaf), leaf.of if isinstance(leaf, Statistic) else leaf.events)
+             for side in sides for leaf in side if isinstance(leaf, Statistic | Probability)}  # fmt: skip
+    told = all(isinstance(leaf, Statistic | Probability) for side in sides for leaf in side)
+    return 1.0 if all(sides) and told and len(alike) == 1 else 0.0
+
+
 def leaves(expression: Expression) -> Iterator[Leaf]:
     """The numbers of a model that an expression is made of, from left to right."""
     waiting = [expression]

@@ -25,7 +25,7 @@ class Assumed(Fitted):
         *,
         values: Sequence[float] | Sequence[Sequence[float]] | None = None,
         level: float = 0.95,
-        target: float = 0.0,
+        target: float | None = None,
         intervals: bool = False,
     ) -> Sensitivity | Contours:
         """The answer for each value of an edge that the graph has or lacks, ``"x <-> m"`` or ``"z -> y"``.
@@ -38,7 +38,7 @@ class Assumed(Fitted):
         return upward.sensitivity(self, question, edge, values=values, level=level, target=target, intervals=intervals)
 
     def robustness(
-        self, question: str | Query, edge: str | None = None, *, target: float = 0.0, level: float = 0.95
+        self, question: str | Query, edge: str | None = None, *, target: float | None = None, level: float = 0.95
     ) -> Robustness:
         """How strong must an edge be, for the answer to be zero (or ``target``), or for its interval to hold that?
 
@@ -47,7 +47,7 @@ class Assumed(Fitted):
         """
         return upward.robustness(self, question, edge, target=target, level=level)
 
-    def assumptions(self, question: str | Query, *, target: float = 0.0) -> Ranking:
+    def assumptions(self, question: str | Query, *, target: float | None = None) -> Ranking:
         """Which assumption carries the answer? Every absent edge: tested by the data, carrying, or harmless.
 
         Of those that carry it: how far the answer moves with the edge, and how strong it must be for the answer to be
