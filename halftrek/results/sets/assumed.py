@@ -34,13 +34,16 @@ class Assumed(Fitted):
         edge, everything else is estimated again for each value. ``values`` are covariances of the two errors, or
         weights of the arrow; left out: a range around zero. ``edge`` may be a list of two, and ``values`` two lists:
         contours, with intervals if ``intervals`` is True, which takes longer. ``target``: where is the answer this?
+        Left out: zero, and one for a ratio.
         """
         return upward.sensitivity(self, question, edge, values=values, level=level, target=target, intervals=intervals)
 
     def robustness(
         self, question: str | Query, edge: str | None = None, *, target: float | None = None, level: float = 0.95
     ) -> Robustness:
-        """How strong must an edge be, for the answer to be zero (or ``target``), or for its interval to hold that?
+        """How strong must an edge be, for the answer to say "no effect", or for its interval to hold that?
+
+        No effect is zero, and one where the question is a ratio of two worlds; ``target`` is another answer.
 
         ``edge`` is one that the graph has or lacks; left out: every absent edge that carries the answer, and one limit
         for all absent edges together. In a regression these are sensemakr's robustness values.
@@ -51,7 +54,7 @@ class Assumed(Fitted):
         """Which assumption carries the answer? Every absent edge: tested by the data, carrying, or harmless.
 
         Of those that carry it: how far the answer moves with the edge, and how strong it must be for the answer to be
-        the ``target``.
+        the ``target`` (left out: zero, and one for a ratio).
         """
         return upward.assumptions(self, question, target=target)
 

@@ -187,3 +187,22 @@ def test_words() -> None:
     assert "fit.assumptions(...) lists every one" in text
     with pytest.raises(ht.InputError, match="target"):
         front_door().robustness("x ~> y", target=float("nan"))
+
+
+def test_a_ratio_is_looked_for_at_one_where_its_difference_is_zero() -> None:
+    rng = np.random.default_rng(0)
+    age = rng.normal(size=2000)
+    drug = age + rng.normal(size=2000)
+    ill = 3.0 + 0.5 * drug + 0.5 * age + rng.normal(size=2000)
+    fit = ht.fit("age -> {drug, ill}; drug -> ill", {"age": age, "drug": drug, "ill": ill})
+    worlds = "ill | do(drug=1) : do(drug=0)"
+    zero = fit.robustness(f"RD({worlds})", "drug <-> ill").rows[0]
+    for ratio in (f"RR({worlds})", f"OR({worlds})"):
+        found = fit.robustness(ratio, "drug <-> ill")
+        assert found.target == 1.0
+        assert found.rows[0].value == pytest.approx(zero.value, rel=1e-6)
+        assert fit.assumptions(ratio).target == 1.0
+    assert fit.robustness(f"RR({worlds})", "drug <-> ill", target=0.5).target == 0.5
+    assert (
+        fit.assumptions("(age -> drug) * (drug -> ill) / (age ~> ill)").target == 0.0
+    )  # a share is a ratio of effects
