@@ -98,6 +98,35 @@ def test_nothing_but_one_select_is_run(base: str, query: str, message: str, caps
     assert asked(capsys, base, "fit")["n"] == ht.fit(GRAPH, the_table()).n
 
 
+def test_columns_of_other_kinds_beside_those_that_are_used(capsys: Capture) -> None:
+    """Tables have keys, documents and lists; they are texts, which may be labels of clusters and groups."""
+    query = (
+        "select *, md5(clinic::text)::uuid as \"a key\", '{}'::jsonb as notes, array[clinic] as list, "
+        "interval '1 day' as stay, '1.2.3.4'::inet as place from people"
+    )
+    words = [
+        "effect",
+        GRAPH,
+        "age ~> y",
+        "--sql",
+        query,
+        "--connect",
+        postgres_address(),
+        "--missing",
+        "drop",
+        "--json",
+    ]
+    found = []
+    for cluster in ("a key", "clinic", "list"):
+        assert main([*words, "--cluster", cluster]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    for key in ("value", "se"):
+        assert found[0][key] == pytest.approx(found[1][key], rel=1e-12)
+        assert found[2][key] == pytest.approx(found[1][key], rel=1e-12)
+    assert main(["fit", "age -> list", "--sql", query, "--connect", postgres_address()]) == 2
+    assert "column 'list' holds values that are not numbers" in capsys.readouterr().err
+
+
 def test_a_session_cannot_write_even_by_a_function(capsys: Capture) -> None:
     import psycopg
 

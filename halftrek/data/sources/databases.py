@@ -126,22 +126,30 @@ def _postgres(address: str, query: str) -> Iterator[ibis.Table]:
     _refuse_other(query, "postgres")
     settings = "-c default_transaction_read_only=on"
     with psycopg.connect(address, autocommit=True, connect_timeout=SECONDS, options=settings) as connection:
-        schema = _postgres_schema(connection, query)
-        yield ibis.postgres.from_connection(connection).sql(query, schema=schema)
+        plain, schema = _postgres_columns(connection, query)
+        yield ibis.postgres.from_connection(connection).sql(plain, schema=schema)
 
 
-def _postgres_schema(connection: psycopg.Connection[tuple[object, ...]], query: str) -> dict[str, str]:
-    """The columns of a query; Ibis would make a view for it, which a session that only reads cannot."""
-    text = f"SELECT * FROM ({query.rstrip().rstrip(';')}\n) AS asked LIMIT 0"
-    described = connection.execute(text.encode()).description or ()
+def _postgres_columns(connection: psycopg.Connection[tuple[object, ...]], query: str) -> tuple[str, dict[str, str]]:
+    """The query and its columns; Ibis would make a view for it, which a session that only reads cannot.
+
+    Columns of kinds that are neither numbers, texts nor dates (uuid, json, arrays) become texts, which may be labels.
+    """
+    inside = f"({query.rstrip().rstrip(';')}\n) AS asked"
+    described = connection.execute(f"SELECT * FROM {inside} LIMIT 0".encode()).description or ()
     names = [column.name for column in described]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise DataError(f"the query has several columns named {twice[0]!r}; give each its own name with AS")
-    kinds = [connection.adapters.types.get(column.type_code) for column in described]
-    return {
-        name: "unknown" if kind is None else _POSTGRES.get(kind.name, "unknown")
-        for name, kind in zip(names, kinds, strict=True)
-    }
+    found: dict[str, str] = {}
+    taken = []
+    for column in described:
+        kind, quoted = connection.adapters.types.get(column.type_code), '"' + column.name.replace('"', '""') + '"'
+        known = kind is not None and kind.oid == column.type_code  # else it is the kind of an array's entries
+        plain = _POSTGRES.get(kind.name) if kind is not None and known else None
+        found[column.name] = plain or "string"
+        taken.append(quoted if plain else f"CAST({quoted} AS text) AS {quoted}")
+    odd = any(" AS text) AS " in one for one in taken)
+    return (f"SELECT {', '.join(taken)} FROM {inside}" if odd else query), found
 
 
 @contextmanager
