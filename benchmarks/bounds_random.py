@@ -16,7 +16,7 @@ import argparse
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from time import process_time
+from time import monotonic, process_time
 
 import numpy as np
 
@@ -49,21 +49,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--first", type=int, default=20_000, help="the first seed")
     parser.add_argument("--count", type=int, default=150, help="problems of each number of free weights")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="begin no problem after so many")
     parser.add_argument("--free", type=int, nargs="+", default=[1, 2, 3, 4])
     given = parser.parse_args()
     counts: Counter[str] = Counter()
     took: Times = defaultdict(list)
-    for free in given.free:
-        step = 4 if free > 3 else 1  # so many take four variables, as every fourth seed has
-        for seed in range(given.first, given.first + step * given.count, step):
-            for finding in _problem(seed, free, counts, took):
-                counts["findings"] += 1
-                print(f"free {free} seed {seed}: {finding}", flush=True)
+    _all(given, counts, took)
     print("\n" + "\n".join(f"{number:6d} {words}" for words, number in counts.items()))
     print(f"\n{'free':>4s} {'certificate':16s} {'sets':>5s} {'median ms':>10s} {'90 %':>8s} {'most':>8s}")
     for (free, certificate), times in sorted(took.items()):
         middle, high = np.quantile(times, [0.5, 0.9])
         print(f"{free:4d} {certificate:16s} {len(times):5d} {middle:10.1f} {high:8.1f} {max(times):8.1f}")
+
+
+def _all(given: argparse.Namespace, counts: Counter[str], took: Times) -> None:
+    end = monotonic() + 60.0 * given.minutes
+    for free in given.free:
+        step = 4 if free > 3 else 1  # so many take four variables, as every fourth seed has
+        for seed in range(given.first, given.first + step * given.count, step):
+            if monotonic() > end:
+                return
+            for finding in _problem(seed, free, counts, took):
+                counts["findings"] += 1
+                print(f"free {free} seed {seed}: {finding}", flush=True)
 
 
 def _problem(seed: int, free: int, counts: Counter[str], took: Times) -> Iterator[str]:

@@ -27,8 +27,10 @@ def _claims(rng: np.random.Generator) -> list[Claim]:
             product = product * part
         return Atom(product, SHARED[int(rng.integers(len(SHARED)))] if rng.random() < 0.3 else None)
 
-    kinds = [All, Some]
-    return [Claim(kinds[int(rng.integers(2))]((atom(), atom())), f"claim {k}") for k in range(int(rng.integers(1, 4)))]
+    def joined() -> All | Some:
+        return All((atom(), atom())) if rng.random() < 0.5 else Some((atom(), atom()))
+
+    return [Claim(joined(), f"claim {k}") for k in range(int(rng.integers(1, 4)))]
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -181,7 +181,7 @@ class _Task:
             return None
         whole, rows = np.concatenate([model.T, model.C]), (*model.names, *model.latents)
         at = [(rows.index(c.cause), rows.index(c.effect)) for c in self.fibre.plan.coordinates]
-        return np.array([whole[i, j] for i, j in at]) / self.tower.units
+        return np.asarray(np.array([whole[i, j] for i, j in at]) / self.tower.units)
 
     def _possible(self, apart: list[tuple[frozenset[int], list[Claim]]]) -> tuple[bool, bool]:
         """Can the claims that do not touch the question be obeyed? And is that certain?"""

@@ -32,7 +32,10 @@ def bounds_facts(found: Bounds) -> list[tuple[str, Words]]:
     facts: list[tuple[str, Words]] = [("value" if point else "bounds", [Span(found.words, "strong")])]
     facts += [(f"{name} end", how) for name, _, how in found.ends]
     if found.certificate:
-        facts.append(("known", HOW_KNOWN.get(found.certificate, found.certificate)))
+        how = HOW_KNOWN.get(found.certificate, found.certificate)
+        if not found.pieces and found.certificate == "proved to 1e-7":
+            how = "proved: no model with this covariance obeys"
+        facts.append(("known", how))
     if found.n is not None:
         facts.append((f"{100 * found.level:g}% interval", f"{set_in_words(found.interval_pieces)}, for the true value"))
     if found.refuted is not None:

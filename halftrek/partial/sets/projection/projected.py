@@ -51,6 +51,7 @@ from halftrek.partial.sets.search import SLACK, binding_at
 _FAR = 3e4  # units: so near an end, one at such a distance is a limit
 _FARTHEST = 1e6  # units, up to which floats tell whether a claim holds: farther out its highest powers hide the rest
 _INSIDE = (0.0, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # of a coordinate, from an end inwards, where there are models
+_AT = 1e-8  # of these, up to which it is at the end
 _EQUAL = 1e-9  # share by which two values of a coordinate differ that are one
 _MOST_FACTORS, _MOST_DEGREES = 26, 60  # polynomials in two coordinates, and their degrees in sum, that are looked at
 
@@ -342,23 +343,26 @@ class Projection:
     def _back(self, end: Reached) -> Reached:
         if end.u is None:
             return Reached(end.value, None, False)
-        u = self._model(float(end.u[self.own]))
+        u, apart = self._model(float(end.u[self.own]))
         binding = binding_at(self.written, self.coordinates, u[self.coordinates]) if u is not None else ()
-        attained = end.attained and u is not None and float(abs(u).max()) < _FAR
+        attained = end.attained and u is not None and float(abs(u).max()) < _FAR and apart <= _AT
         return Reached(end.value, u, attained, binding if attained else ())
 
-    def _model(self, x: float) -> Floats | None:
-        """A point where the own coordinate is x, or a little beside, and the claims hold, not far out if it can be."""
-        best: Floats | None = None
+    def _model(self, x: float) -> tuple[Floats | None, float]:
+        """A point where the own coordinate is x, or a little beside, and the claims hold, not far out if it can be.
+
+        And how far beside: where that is much, x is a limit.
+        """
+        best, apart = None, 0.0
         for step in _INSIDE:
             for near in dict.fromkeys((x - step * max(1.0, abs(x)), x + step * max(1.0, abs(x)))):
                 places = [*self._places(exact(near)), *(self._single(near) if step == 0.0 else ())]
                 for u in (u for u in map(self._on_fibre, places) if u is not None):
                     if best is None or float(np.abs(u).max()) < float(np.abs(best).max()):
-                        best = u  # the farther out, the fewer digits
+                        best, apart = u, step  # the farther out, the fewer digits
             if best is not None and float(np.abs(best).max()) < _FAR:
                 break
-        return best
+        return best, apart
 
     def _single(self, x: float) -> Iterator[Place]:
         """The places where claims hold at one value of the own coordinate alone, which is x to its digits."""
@@ -381,4 +385,4 @@ class Projection:
     def place(self, low: float, high: float) -> Floats | None:
         """Where the answer is between two numbers and the claims hold."""
         found = place_on_line([self._limits(), within(self.form, low, high)], Line.axis(self.count, self.own))
-        return None if found is None else self._model(found)
+        return None if found is None else self._model(found)[0]
