@@ -19,7 +19,7 @@ from halftrek.identification.hidden.solutions import real_answers
 from halftrek.inference import How
 from halftrek.inference.evidence.beside_formula import formula_notes
 from halftrek.inference.evidence.few_valued import few_valued, refuse_few_valued, takes_normal
-from halftrek.inference.evidence.layered import acting_notes, layer_notes
+from halftrek.inference.evidence.layered import acting_notes, layer_notes, unsaid_notes
 from halftrek.inference.evidence.rows_behind import coding_notes
 from halftrek.inference.how import Watched, asked
 from halftrek.inference.information.base import kind_of_data
@@ -85,7 +85,7 @@ def _where_acting(fitted: Fitted, query: Query, verdict: Verdict, how: How) -> A
     refuse_open_units(fitted, query)
     value = value_where_acting(fitted, query)
     judged = judge_acting(fitted, query, value, verdict, how)
-    notes = (*acting_notes(fitted, query), *judged.notes)
+    notes = (*acting_notes(fitted, query), *unsaid_notes(fitted, variables_of(query)), *judged.notes)
     plain = replace(verdict, estimand=None, latex=None)  # a formula in covariances, which the number does not come from
     return Answer(query, value, plain, notes, judged.estimate, None, fitted.n, None, fitted.frame)
 
@@ -185,6 +185,7 @@ def _findings(
     return (
         *about_the_fit(fitted, query),
         *layer_notes(fitted, query),
+        *unsaid_notes(fitted, variables_of(query)),
         *few_valued(fitted, query, result),
         *judged.notes,
         *said,

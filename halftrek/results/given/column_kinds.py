@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast, get_args
 
+import numpy as np
+
+from halftrek.bottom.arrays import Floats
 from halftrek.bottom.choices import ColumnKind, Estimator
 from halftrek.bottom.words import did_you_mean
 from halftrek.data import Moments, Patterns, RowReader
@@ -15,6 +18,7 @@ from halftrek.errors import DataError, InputError, UnsaidKindError
 from halftrek.estimation import Fitted
 from halftrek.estimation.status import Code, Status
 from halftrek.graphs import Graph
+from halftrek.layer.margins import CUT, tells_apart
 from halftrek.notes import note
 
 Kinds = Mapping[str, ColumnKind | Sequence[str] | Mapping[ColumnKind, Sequence[str]]]
@@ -94,12 +98,29 @@ def fit_where_acting(
             raise _say_what_acts(v, chosen.children(v)[0], 0)
     moments, rows = read.select(chosen.observed), rows.select(chosen.observed)
     block = all_rows(rows)
+    _refuse_separation(chosen, block.values, kinds)
     sampling, texts = rows.sampling is not None, labels_of(levels)
     found = fit_acting(chosen, block.values, kinds, block.weights, block.cluster, texts, sampling=sampling)
     code: Code = "converged" if found.converged else "not converged"
     status = Status(code, (note("at the maximum" if found.converged else "steps ran out, acting"),))
     model, _ = found.at(chosen, found.theta)
     return Fitted(chosen, moments, model, found.loglik, status, rows=rows, acting=found)
+
+
+def _refuse_separation(chosen: Graph, values: Floats, kinds: Mapping[str, ColumnKind]) -> None:
+    """Raise where one cause tells all categories of its effect apart: the slope has no most likely value."""
+    for v, kind in kinds.items():
+        if kind not in CUT:
+            continue
+        column = values[:, chosen.observed.index(v)]
+        codes = np.unique(column, return_inverse=True)[1].ravel()
+        for u in chosen.parents(v):
+            if u in chosen.observed and tells_apart(values[:, chosen.observed.index(u)], codes, touching=True):
+                raise DataError(
+                    f"{u!r} separates the categories of {v!r}: their rows nowhere overlap in it, so that the slope of "
+                    f"{u!r} -> {v!r} runs off and no number is the most likely; merge categories, take more rows, or "
+                    f"leave {u!r} out"
+                )
 
 
 def layered(
