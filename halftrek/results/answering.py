@@ -38,7 +38,7 @@ from halftrek.queries import (
     variables_of,
 )
 from halftrek.queries.gradients import linearize
-from halftrek.results.answers import Answer, Refusal, Several
+from halftrek.results.answers import BY_LIKELIHOOD, Answer, Refusal, Several
 from halftrek.results.given.inputs import read_question
 from halftrek.results.given.reading import asked_of
 from halftrek.trust import Judged, judge
@@ -86,7 +86,8 @@ def _where_acting(fitted: Fitted, query: Query, verdict: Verdict, how: How) -> A
     value = value_where_acting(fitted, query)
     judged = judge_acting(fitted, query, value, verdict, how)
     notes = (*acting_notes(fitted, query), *unsaid_notes(fitted, variables_of(query)), *judged.notes)
-    plain = replace(verdict, estimand=None, latex=None)  # a formula in covariances, which the number does not come from
+    kept_reasons = tuple(r for r in verdict.reasons if not r.startswith("In a linear model "))
+    plain = replace(verdict, estimand=None, latex=None, reasons=(*kept_reasons, BY_LIKELIHOOD))  # none in covariances
     return Answer(query, value, plain, notes, judged.estimate, None, fitted.n, None, fitted.frame)
 
 

@@ -79,3 +79,23 @@ def test_few_events_are_counted(kinds: dict[str, ColumnKind]) -> None:
             assert not said
         else:
             assert said[0].startswith("o: 19 of 400 rows have its rarer value, for 2 parameters")
+
+
+def test_words_where_a_category_acts_are_not_those_of_a_linear_model(patients: pd.DataFrame) -> None:
+    fit = ht.fit(ILL, patients, kinds={"ill": "ordered", "drug": "acts"})
+    text = fit.query(RISK).explain()
+    assert "In a linear model" not in text
+    assert "effects are linear on the normal variables behind columns in categories" in text
+    assert "back-door" in text
+    linear = ht.fit(ILL, patients).query("drug ~> ill").explain()
+    assert "effects are linear and the same for all units" in linear
+
+
+def test_two_models_are_shown_by_the_event_that_was_asked_for(patients: pd.DataFrame) -> None:
+    question = "P(ill=1 | do(drug=1))"
+    bow = f"{ILL}; drug <-> ill"
+    with pytest.raises(ht.NotIdentifiedError) as refused:
+        ht.fit(bow, patients, kinds={"ill": "ordered", "drug": "acts"}).query(question)
+    for text in (str(refused.value), ht.identify(bow, question).explain()):
+        assert "yet P(ill = 1 | do(drug=1)) (ill = 1 where a normal variable behind ill is above 1) is " in text
+        assert "P(ill > 1" not in text
