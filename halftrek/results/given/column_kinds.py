@@ -109,13 +109,13 @@ def fit_where_acting(
 
 def _refuse_separation(chosen: Graph, values: Floats, kinds: Mapping[str, ColumnKind]) -> None:
     """Raise where one cause tells all categories of its effect apart: the slope has no most likely value."""
-    for v, kind in kinds.items():
-        if kind not in CUT:
-            continue
-        column = values[:, chosen.observed.index(v)]
-        codes = np.unique(column, return_inverse=True)[1].ravel()
-        for u in chosen.parents(v):
-            if u in chosen.observed and tells_apart(values[:, chosen.observed.index(u)], codes, touching=True):
+    of = dict(zip(chosen.observed, values.T, strict=True))
+    for v in (v for v, kind in kinds.items() if kind in CUT):
+        for u in (u for u in chosen.parents(v) if u in of):
+            seen = ~np.isnan(of[u]) & ~np.isnan(of[v])
+            codes = np.unique(of[v][seen], return_inverse=True)[1].ravel()
+            alone = np.bincount(codes).min(initial=2) < 2  # a category with one row is refused for that
+            if not alone and tells_apart(of[u][seen], codes, touching=True):
                 raise DataError(
                     f"{u!r} separates the categories of {v!r}: their rows nowhere overlap in it, so that the slope of "
                     f"{u!r} -> {v!r} runs off and no number is the most likely; merge categories, take more rows, or "
