@@ -20,6 +20,7 @@ from halftrek.notes import note
 
 STEPS = 200
 EXACT = 1e-12
+STILL = 0.01  # spread of the variance of a standard variable, 2 if it is normal, below which it is met exactly
 FIRM = 1e8  # weight, beside the largest of the others, of a variance that is 1 by convention
 
 
@@ -35,7 +36,9 @@ class Weighted:
     @property
     def inverse(self) -> Floats:
         """``(J'WJ)^-1``, of what data determine."""
-        return np.asarray(np.linalg.pinv(self.slopes @ (self.weights[:, None] * self.slopes.T), rcond=1e-14))
+        whole = self.slopes @ (self.weights[:, None] * self.slopes.T)
+        unit = 1.0 / np.sqrt(np.maximum(np.diag(whole), 1e-300))  # whatever units variables have
+        return np.asarray(np.linalg.pinv(whole * np.outer(unit, unit), rcond=1e-14) * np.outer(unit, unit))
 
     def at_point(self, theta: Floats, seen: int) -> Weighted:
         """The same where the parameters are these; the first ``seen`` variables are."""
@@ -87,13 +90,19 @@ def _space(fitted: Fitted) -> Space:
 
 
 def weights_of(fitted: Fitted) -> Floats:
-    """One over the spread of each covariance; what is 1 by convention is firm."""
+    """One over the spread of each covariance; what is 1 by convention is firm, and so is what rows hardly move.
+
+    That is the variance of a column of 0 and 1, about half of each. Variables may have any units.
+    """
     layer = fitted.moments.layer
     if layer is None or layer.spread is None:
         raise InputError('estimator="dwls" goes with kinds of columns; leave it out for others')
-    spread = layer.spread[np.triu_indices(len(layer.names))]
-    found = 1.0 / np.where(spread > 0.0, spread, np.inf)
-    return np.where(spread > 0.0, found, FIRM * found.max())
+    at = np.triu_indices(len(layer.names))
+    unit = np.outer(layer.scale, layer.scale)[at] ** 2
+    spread = layer.spread[at] / unit
+    moved = spread > np.where(at[0] == at[1], STILL, 0.0)
+    found = 1.0 / np.where(moved, spread, np.inf)
+    return np.asarray(np.where(moved, found, FIRM * found.max()) / unit)
 
 
 def _weighted(space: Space, theta: Floats, weights: Floats, seen: int) -> Weighted:

@@ -147,7 +147,7 @@ def decide(study: Study, query: Query, *, scope: Scope, budget: float, witness: 
 
 def _decide_composite(study: Study, query: Composite, *, scope: Scope, budget: float, witness: bool) -> Verdict:
     """By parts or by an equal effect; else by the gradient of the answer and by counting its values."""
-    from halftrek.identification.composites import by_terms, decide_composite, in_ranges, truly_moves
+    from halftrek.identification.composites import as_asked, by_terms, decide_composite, in_ranges, truly_moves
     from halftrek.identification.local.pieces import is_rational
 
     def part(asked: Query, grounds: Scope) -> Verdict:
@@ -161,7 +161,7 @@ def _decide_composite(study: Study, query: Composite, *, scope: Scope, budget: f
     elif verdict is None and (is_rational(query) or isinstance(query, Distribution) or truly_moves(study, query)):
         verdict = _not_identified(study, query, budget, witness)
     elif verdict is None and (ranges := in_ranges(query)) != query:
-        verdict = replace(_decide_composite(study, ranges, scope=scope, budget=budget, witness=witness), query=query)
+        verdict = as_asked(_decide_composite(study, ranges, scope=scope, budget=budget, witness=witness), query)
     elif verdict is None:
         reason = "It is made of numbers that are not identified; whether they cancel was not found out."
         verdict = Verdict(query, study.graph, "undecided", "jacobian", "linear", reasons=(reason,))

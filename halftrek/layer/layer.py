@@ -17,7 +17,7 @@ from halftrek.bottom.choices import ColumnKind
 from halftrek.bottom.portable import Portable
 from halftrek.bottom.words import listed
 from halftrek.errors import DataError
-from halftrek.layer.margins import Margin, margin_of
+from halftrek.layer.margins import Margin, margin_of, tells_apart
 from halftrek.layer.polychoric import BORDER, best_correlations, padded_cuts, tables
 from halftrek.layer.polyserial import best_serial
 
@@ -127,7 +127,7 @@ def _correlations(
         for i in smooth.tolist():
             rows = seen[:, i] & seen[:, j]
             r = best_serial(z[rows, i], codes[j][rows], weights[rows], margins[j].cuts)
-            _refuse_border(names, i, j, r)
+            _refuse_border(names, i, j, r, apart=tells_apart(z[rows, i], codes[j][rows]))
             R[i, j] = R[j, i] = r
     where = np.flatnonzero(cut)
     if len(where) > 1:
@@ -185,11 +185,11 @@ def refuse_margin(name: str, margin: Margin, column: Floats, least: int) -> None
         )
 
 
-def _refuse_border(names: Sequence[str], i: int, j: int, r: float) -> None:
-    if abs(r) > BORDER - 1e-6:
+def _refuse_border(names: Sequence[str], i: int, j: int, r: float, *, apart: bool) -> None:
+    if apart or abs(r) > BORDER - 1e-6:
         raise DataError(
-            f"{names[i]!r} tells every category of {names[j]!r} apart: their correlation is at its border; merge "
-            f"categories, or leave one of the two out"
+            f"{names[i]!r} tells every category of {names[j]!r} apart (perfect separation): their correlation is at "
+            f"its border, and a slope between them runs off; merge categories, or leave one of the two out"
         )
 
 

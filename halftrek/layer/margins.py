@@ -99,3 +99,16 @@ def margin_of(column: Floats, weights: Floats, kind: ColumnKind, labels: tuple[s
     raw = Margin(kind, values, shares).scores
     mean = float(shares @ raw)
     return Margin(kind, values, shares, mean, float(np.sqrt(shares @ (raw - mean) ** 2)), labels)
+
+
+def tells_apart(column: Floats, codes: Codes, *, touching: bool = False) -> bool:
+    """Whether a column alone tells all categories apart, in their order or the reverse (perfect separation).
+
+    ``touching``: categories next to each other may have their last and first value in common (quasi-separation).
+    """
+    found = np.unique(codes)
+    if len(found) < 2 or column.min() == column.max():
+        return False
+    low, high = (np.array([of(column[codes == c]) for c in found.tolist()]) for of in (np.min, np.max))
+    before = np.less_equal if touching else np.less
+    return bool(before(high[:-1], low[1:]).all() or before(high[1:], low[:-1]).all())

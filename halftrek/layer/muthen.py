@@ -4,7 +4,8 @@ Muthen (1984): with s the scores of a row in the margins of a pair (cuts; mean a
 the margins move by ``A11^-1 s1`` and r by ``(s_r - A21 A11^-1 s1) / A22``, where all A are mean products of scores: of
 each margin alone in A11, of the pair in A21 and A22. Rows are read once for these means, which are kept as ``moves``:
 for a pair ``1 / A22`` and what the scores of its first and second margin are taken off with; for a plain column 1 and
-the columns of ``A11^-1``, which move its variance and its mean; 0 for all else. Ranked columns, and rows with holes,
+the columns of ``A11^-1``, which move its variance and its mean; 0 for all else. A plain column that is far from
+normal has second derivatives in A11, see ``_inverse``. Ranked columns, and rows with holes,
 have what ``RowInfluence`` says.
 """
 
@@ -21,6 +22,7 @@ from halftrek.layer.margins import Margin
 from halftrek.layer.polyserial import Serial
 
 LEAST = 1e-300
+NORMAL = 1.5  # how far mean products of scores may be from their expectation in a column that counts as normal
 
 
 def moves_of(layer: Layer, values: Floats, weights: Floats) -> Floats:
@@ -32,7 +34,7 @@ def moves_of(layer: Layer, values: Floats, weights: Floats) -> Floats:
         return found
     own = [_own_scores(margin, values[:, k]) for k, margin in enumerate(layer.margins)]
     codes = [margin.codes(values[:, k]) if margin.cut else None for k, margin in enumerate(layer.margins)]
-    inverse = [np.linalg.inv(s.T @ (s * w[:, None])) for s in own]
+    inverse = [_inverse(margin, s, w) for margin, s in zip(layer.margins, own, strict=True)]
     for a, b in zip(*np.triu_indices(p), strict=True):
         first, second = layer.margins[a], layer.margins[b]
         if "ranked" in (first.kind, second.kind) or (a == b and first.cut):
@@ -97,6 +99,22 @@ def _line(layer: Layer, a: int, b: int) -> Floats | None:
 def _size(margin: Margin) -> int:
     """How many parameters a margin has."""
     return len(margin.cuts) if margin.cut else 2
+
+
+def _inverse(margin: Margin, scores: Floats, w: Floats) -> Floats:
+    """``A11^-1`` of a margin.
+
+    For a plain column, mean products of scores are right only if it is normal (those of 0 and 1 have no inverse: their
+    variance is a function of their mean). Its mean and variance move by ``x - m`` and ``(x - m)^2 - s^2`` whatever it
+    is, and where it is far from normal this is taken, the mean of second derivatives.
+    """
+    products = scores.T @ (scores * w[:, None])
+    if margin.cut:
+        return np.linalg.inv(products)
+    whole = np.diag([margin.sd**2, 2.0 * margin.sd**4])
+    unit = np.sqrt(np.diag(whole))
+    far = np.linalg.eigvalsh(products * np.outer(unit, unit))  # 1 and 1 for a normal column
+    return whole if far[0] < 1.0 / NORMAL or far[-1] > NORMAL else np.linalg.inv(products)
 
 
 def _own_scores(margin: Margin, column: Floats) -> Floats:

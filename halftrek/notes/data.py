@@ -81,6 +81,18 @@ DATA: dict[str, Words] = {
         "variable whose error has variance 1",
         level="note",
     ),
+    "two values, unsaid": Words(
+        "{variable} has two values, causes {effect}, and was taken for normal, which may be far off: say what acts, "
+        "kinds={{'{variable}': 'acts'}} if being in the category is the cause, 'behind' if it is a cut of a "
+        "continuous one",
+        "{variable} was taken for normal",
+    ),
+    "two values, unsaid beside hidden": Words(
+        "{variable} has two values, causes {effect}, and was taken for normal: where its effects are large, or one "
+        "value is rare, probabilities are off",
+        "{variable} was taken for normal",
+        level="note",
+    ),
     "error units": Words(
         "{variable} is in categories: the effect is on the normal variable behind it, in standard deviations of its "
         "error; for what is seen ask P({variable} > {middle} | do(...))",

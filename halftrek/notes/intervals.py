@@ -115,6 +115,12 @@ INTERVALS: dict[str, Words] = {
         "too few rows for this interval",
         level="doubt",
     ),
+    "few events": Words(
+        "{variable}: {events:,.0f} of {rows:,.0f} rows have its rarer {what}, for {parameters} parameters of its "
+        "equation; below {enough} for each, intervals hold the truth less often than they say, those of ratios most: "
+        "leave out causes, or take more rows",
+        "{events:,.0f} rows have the rarer {what} of {variable}",
+    ),
     "few clusters": Words(
         "the interval is for few clusters: {clusters} clusters, left out one at a time, with Student's t",
         "few clusters",

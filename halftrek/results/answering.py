@@ -19,7 +19,7 @@ from halftrek.identification.hidden.solutions import real_answers
 from halftrek.inference import How
 from halftrek.inference.evidence.beside_formula import formula_notes
 from halftrek.inference.evidence.few_valued import few_valued, refuse_few_valued, takes_normal
-from halftrek.inference.evidence.layered import acting_notes, layer_notes
+from halftrek.inference.evidence.layered import acting_notes, layer_notes, unsaid_notes
 from halftrek.inference.evidence.rows_behind import coding_notes
 from halftrek.inference.how import Watched, asked
 from halftrek.inference.information.base import kind_of_data
@@ -38,7 +38,7 @@ from halftrek.queries import (
     variables_of,
 )
 from halftrek.queries.gradients import linearize
-from halftrek.results.answers import Answer, Refusal, Several
+from halftrek.results.answers import BY_LIKELIHOOD, Answer, Refusal, Several
 from halftrek.results.given.inputs import read_question
 from halftrek.results.given.reading import asked_of
 from halftrek.trust import Judged, judge
@@ -88,8 +88,9 @@ def _where_acting(fitted: Fitted, query: Query, verdict: Verdict, how: How) -> A
     missing = "" if fitted.acting is None else fitted.acting.missing
     holes = [note("missing values", text=missing)] if missing else []
     holes += [rows_left_out(fitted.moments.dropped)] if fitted.moments.dropped else []
-    notes = (*holes, *acting_notes(fitted, query), *judged.notes)
-    plain = replace(verdict, estimand=None, latex=None)  # a formula in covariances, which the number does not come from
+    notes = (*holes, *acting_notes(fitted, query), *unsaid_notes(fitted, variables_of(query)), *judged.notes)
+    kept_reasons = tuple(r for r in verdict.reasons if not r.startswith("In a linear model "))
+    plain = replace(verdict, estimand=None, latex=None, reasons=(*kept_reasons, BY_LIKELIHOOD))  # none in covariances
     return Answer(query, value, plain, notes, judged.estimate, None, fitted.n, None, fitted.frame)
 
 
@@ -188,6 +189,7 @@ def _findings(
     return (
         *about_the_fit(fitted, query),
         *layer_notes(fitted, query),
+        *unsaid_notes(fitted, variables_of(query)),
         *few_valued(fitted, query, result),
         *judged.notes,
         *said,

@@ -25,6 +25,11 @@ from halftrek.queries import Query
 from halftrek.results.sets.bounds import Bounds, set_in_words
 from halftrek.upward import Tabled
 
+# the reason, on a verdict, that says where a number comes from if categories act
+BY_LIKELIHOOD = (
+    "The number is that of the model which makes the rows most likely, where categories act by their values."
+)
+
 
 @dataclass(frozen=True)
 class Several:

@@ -27,7 +27,7 @@ from halftrek.queries import DirectEffect, PathEffect, Probability, Query, Total
 from halftrek.queries.gradients import linearize, scale_of
 from halftrek.queries.kinds.terms import Arithmetic, leaves
 from halftrek.trust.acting import doubts_everywhere, weakness
-from halftrek.trust.layered import judged_layer, layer_kind, refuse_for_layer
+from halftrek.trust.layered import few_events, judged_layer, layer_kind, refuse_for_layer
 from halftrek.trust.misfit import misfit_notes, rejected
 from halftrek.trust.strength import STRONG, Strength, weakest_step
 
@@ -69,7 +69,7 @@ def judge_acting(fit: Fitted, query: Query, value: float, verdict: Verdict, how:
 
     found = estimate_where_acting(fit, query, value, how)
     lost = [note("no information")] if np.isnan(found.errors).any() else weakness(fit, query, verdict)
-    return Judged(found, (*doubts_everywhere(fit, FEW_CLUSTERS), *lost))
+    return Judged(found, (*doubts_everywhere(fit, FEW_CLUSTERS), *lost, *few_events(fit, query)))
 
 
 def judge_line(fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Judged:

@@ -11,14 +11,16 @@ from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.identification import Verdict
 from halftrek.inference import Estimate, How, estimate
+from halftrek.inference.evidence.layered import margins_of
 from halftrek.inference.information.robust import count_clusters, is_clustered
 from halftrek.models import Gaussian
 from halftrek.notes import Note, note
-from halftrek.queries import Arithmetic, Probability, Query, Statistic
+from halftrek.queries import Arithmetic, Probability, Query, Statistic, variables_of
 from halftrek.queries.kinds.terms import leaves, sums_of
 from halftrek.trust.misfit import REJECTED, rejected
 from halftrek.trust.strength import STRONG, weakest_step
 
+EVENTS = 10  # rows of the rarer side for each parameter (Peduzzi and others 1996)
 KNOWN: tuple[Interval, ...] = ("influence", "jackknife", "bootstrap")
 
 
@@ -53,10 +55,25 @@ def judged_layer(
         notes.append(note("weak behind", reason=weakest.note.why))
     if chosen.interval == "influence" and _kinked(fit, query):
         notes.append(note("kinked behind"))
+    notes += few_events(fit, query)
     wrong = _misfit(fit, query)
     if wrong is not None:
         notes.append(note("misfit", p=wrong))
     return found, tuple(notes)
+
+
+def few_events(fit: Fitted, query: Query) -> list[Note]:
+    """Outcomes in categories of which one side has few rows for each parameter of its equation, a cut among them."""
+    found, asked = [], set(variables_of(query))
+    for v, margin in margins_of(fit).items():
+        if margin.cut and v in asked and fit.graph.parents(v):
+            events = fit.n * float(np.minimum(margin.below, 1.0 - margin.below).min())
+            parameters = 1 + len(fit.graph.parents(v))
+            if events < EVENTS * parameters - 1e-9:
+                what = "value" if len(margin.values) == 2 else "side of a cut"
+                facts = {"events": events, "rows": fit.n, "parameters": parameters, "enough": EVENTS}
+                found.append(note("few events", variable=v, what=what, **facts))
+    return found
 
 
 def _misfit(fit: Fitted, query: Query) -> float | None:

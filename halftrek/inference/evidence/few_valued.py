@@ -19,7 +19,7 @@ from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import data_of
 from halftrek.graphs import Graph, quoted
-from halftrek.inference.evidence.layered import taken_notes
+from halftrek.inference.evidence.layered import taken_notes, unsaid_notes
 from halftrek.inference.evidence.rows_behind import codings
 from halftrek.inference.kept import kept
 from halftrek.models import Gaussian
@@ -92,7 +92,8 @@ def kind_notes(fit: Fitted) -> tuple[Note, ...]:
     """What columns were taken for, and which variables with causes are not continuous, for a summary of the fit."""
     known = {v: one for v, one in _known(fit).items() if fit.graph.parents(v)}
     texts = [_what(v, known[v]) for v in fit.graph.observed if v in known]
-    return (*taken_notes(fit), *((note("not continuous", variables="; ".join(texts)),) if texts else ()))
+    apart = (note("not continuous", variables="; ".join(texts)),) if texts else ()
+    return (*taken_notes(fit), *apart, *unsaid_notes(fit))
 
 
 def refuse_few_valued(fit: Fitted, query: Query) -> None:

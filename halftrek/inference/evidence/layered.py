@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from halftrek.data.columns.kinds import shapes
 from halftrek.data.columns.ordered import in_order
 from halftrek.estimation import Fitted
+from halftrek.estimation.given.data_kind import data_of
 from halftrek.layer import Margin
 from halftrek.notes import Note, note
 from halftrek.queries import Query, Standardized
@@ -59,6 +61,37 @@ def taken_notes(fit: Fitted) -> tuple[Note, ...]:
         return ()
     texts = [f"{v} is {_what(m)}" for v, m in zip(layer.names, layer.margins, strict=True) if m.kind != "plain"]
     return (note("taken for", columns="; ".join(texts)),)
+
+
+def unsaid_notes(fit: Fitted, about: Iterable[str] | None = None) -> tuple[Note, ...]:
+    """Causes of two values of which nobody said what acts, where columns have kinds: each was taken for normal.
+
+    ``about`` are the variables of a question, whose ancestors matter to it; without it all. Where other categories act,
+    a cause that has none itself is only conditioned on, whatever its distribution.
+    """
+    kinds = margins_of(fit)
+    if not kinds:
+        return ()
+    graph, found = fit.graph, list[Note]()
+    concerned = set(graph.observed) if about is None else graph.ancestors(set(about) & set(graph.observed)) | set(about)
+    for v, shape in shapes(data_of(fit)).items():
+        given = fit.acting is not None and not graph.parents(v) and not graph.siblings(v)
+        if shape == "two values" and v in concerned and v not in kinds and not given:
+            behind = [u for u in graph.observed if u in concerned & kinds.keys() & graph.descendants({v}) - {v}]
+            if behind and graph.hidden:
+                found.append(note("two values, unsaid beside hidden", variable=v, effect=behind[0]))
+            elif behind:
+                found.append(note("two values, unsaid", variable=v, effect=behind[0]))
+    return tuple(found)
+
+
+def margins_of(fit: Fitted) -> dict[str, Margin]:
+    """The columns that are not their own variables, by name."""
+    if fit.acting is not None:
+        return dict(fit.acting.margins)
+    layer = fit.moments.layer
+    pairs = () if layer is None else zip(layer.names, layer.margins, strict=True)
+    return {v: margin for v, margin in pairs if margin.kind != "plain"}
 
 
 def _what(margin: Margin) -> str:

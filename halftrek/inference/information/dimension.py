@@ -17,9 +17,11 @@ from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import patterns_behind
 from halftrek.estimation.given.options import Options
 from halftrek.estimation.plan import make_plan
+from halftrek.estimation.space import Space
 from halftrek.estimation.status import Status
 from halftrek.graphs import Graph
 from halftrek.inference.information.information import FLAT, district_information
+from halftrek.models import CGLSCM
 
 POINTS = (1, 2)  # seeds of random points
 CLEAR = 1e-6  # share of the largest eigenvalue from which on there is no doubt that a direction carries information
@@ -88,9 +90,15 @@ def random_fit(graph: Graph, options: Options, seed: int) -> Fitted:
     return Fitted(graph, moments, model, 0.0, Status("converged"), options=options)
 
 
-def aside(theta: Floats) -> Floats:
-    """A point at which no parameter is special, as one of zero may be."""
-    return theta + 0.3 * np.random.default_rng(POINTS[0]).normal(size=len(theta))
+def aside(space: Space, model: CGLSCM) -> Floats:
+    """A point near a model at which no parameter is special, as one of zero may be; any units."""
+    theta, sd, random = space.vector(model), np.sqrt(np.diag(model.cov)), np.random.default_rng(POINTS[0])
+    unit = np.ones(space.size)
+    unit[space.T_at[:, 2]] = sd[space.T_at[:, 1]] / sd[space.T_at[:, 0]]
+    unit[space.W_at[:, 2]] = sd[space.W_at[:, 0]] * sd[space.W_at[:, 1]]
+    unit[space.C_at[:, 2]] = sd[space.C_at[:, 1]]
+    unit[space.mu_at[:, 2]] = sd[space.mu_at[:, 0]]
+    return theta + 0.3 * unit * random.normal(size=space.size)
 
 
 def information_rank(matrix: Floats) -> int:

@@ -98,13 +98,13 @@ def _points(fit: Fitted, values: Mapping[Sides, float]) -> tuple[Point, Point] |
     if fit.acting is not None or any(operator == "~1" for _, operator, _ in untold):
         return None
     space = make_space(fit.graph.opened, fit.model.names, fit.options)
-    theta = space.vector(fit.model)
-    T, W, C, mu = space.arrays(aside(theta))
+    theta, away = space.vector(fit.model), aside(space, fit.model)
+    T, W, C, mu = space.arrays(away)
     loadings = np.zeros_like(fit.model.C)
     loadings[list(space.latents)] = C
     other = CGLSCM(fit.model.names, T, loadings, mu, W, fit.model.latents, fit.model.graph)
     here = {sides: values.get(sides, nan) for sides in homes} | {sides: _value(space, theta, sides) for sides in untold}
-    return (fit, here), (replace(fit, model=other), {sides: _value(space, aside(theta), sides) for sides in homes})
+    return (fit, here), (replace(fit, model=other), {sides: _value(space, away, sides) for sides in homes})
 
 
 def _value(space: Space, theta: Floats, sides: Sides) -> float:

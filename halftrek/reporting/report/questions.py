@@ -38,7 +38,7 @@ from halftrek.reporting.report.rests import by_independence, if_independent, lef
 from halftrek.reporting.tables import Cell, number
 from halftrek.results.answering import answer, crude_of
 from halftrek.results.answers import Refusal
-from halftrek.results.given.inputs import read_question
+from halftrek.results.given.inputs import read_question, refuse_defined
 from halftrek.results.given.reading import identify
 from halftrek.results.words.wording import in_words
 
@@ -71,6 +71,8 @@ class Asked:
 def read_questions(questions: str | Query | Iterable[str | Query], graph: Graph) -> tuple[Query, ...]:
     """One question or several, as text or not; raises for text that is none and for unknown variables."""
     several = (questions,) if isinstance(questions, (str, Query)) else tuple(questions)
+    for question in several:
+        refuse_defined(question, graph)
     found = tuple(read_question(q) for q in several)
     for query in found:
         check_query(query, graph)

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast, get_args
 
+import numpy as np
+
+from halftrek.bottom.arrays import Floats
 from halftrek.bottom.choices import ColumnKind, Estimator
 from halftrek.bottom.words import did_you_mean
 from halftrek.data import Moments, Patterns, RowReader
@@ -16,6 +19,7 @@ from halftrek.errors import DataError, InputError, UnsaidKindError
 from halftrek.estimation import Fitted
 from halftrek.estimation.status import Code, Status
 from halftrek.graphs import Graph
+from halftrek.layer.margins import CUT, tells_apart
 from halftrek.notes import note
 
 Kinds = Mapping[str, ColumnKind | Sequence[str] | Mapping[ColumnKind, Sequence[str]]]
@@ -92,6 +96,7 @@ def fit_where_acting(
     data, rows = read.select(chosen.observed), rows.select(chosen.observed)
     moments = data.unrestricted.moments if isinstance(data, Patterns) else data  # of columns as they are, for tables
     block = all_rows(rows)
+    _refuse_separation(chosen, block.values, kinds)
     sampling, texts = rows.sampling is not None, labels_of(levels)
     found = fit_acting(chosen, block.values, kinds, block.weights, block.cluster, texts, sampling=sampling)
     code: Code = "converged" if found.converged else "not converged"
@@ -100,6 +105,22 @@ def fit_where_acting(
     if isinstance(data, Patterns):
         found = replace(found, missing=data.sentence)
     return Fitted(chosen, moments, model, found.loglik, status, rows=rows, acting=found)
+
+
+def _refuse_separation(chosen: Graph, values: Floats, kinds: Mapping[str, ColumnKind]) -> None:
+    """Raise where one cause tells all categories of its effect apart: the slope has no most likely value."""
+    of = dict(zip(chosen.observed, values.T, strict=True))
+    for v in (v for v, kind in kinds.items() if kind in CUT):
+        for u in (u for u in chosen.parents(v) if u in of):
+            seen = ~np.isnan(of[u]) & ~np.isnan(of[v])
+            codes = np.unique(of[v][seen], return_inverse=True)[1].ravel()
+            alone = np.bincount(codes).min(initial=2) < 2  # a category with one row is refused for that
+            if not alone and tells_apart(of[u][seen], codes, touching=True):
+                raise DataError(
+                    f"{u!r} separates the categories of {v!r}: their rows nowhere overlap in it, so that the slope of "
+                    f"{u!r} -> {v!r} runs off and no number is the most likely; merge categories, take more rows, or "
+                    f"leave {u!r} out"
+                )
 
 
 def layered(

@@ -58,6 +58,18 @@ def with_warnings(graph: Graph) -> Graph:
     return graph
 
 
+def refuse_defined(question: str | Query, graph: Graph) -> None:
+    """Raise for the name of a number that the graph's text makes of parameters: it stands among these."""
+    text = graph.definitions.get(question.strip()) if isinstance(question, str) else None
+    if text is not None:
+        name = str(question).strip()
+        raise QueryError(
+            f"{name!r} is no question but made of parameters ({name} := {text}): its number stands among these, in "
+            f"fit.params(), the summary and every report; to ask for it, write the effect that it is, for instance "
+            f"x -> m -> y"
+        )
+
+
 def read_question(question: str | Query) -> Query:
     if isinstance(question, str):
         return parse_question(question)

@@ -20,7 +20,7 @@ from halftrek.identification import Verdict
 from halftrek.queries import Query, check_query
 from halftrek.queries.checks import speaking_of
 from halftrek.queries.types import is_intervention
-from halftrek.results.given.inputs import read_graph, read_question
+from halftrek.results.given.inputs import read_graph, read_question, refuse_defined
 
 _AT_ANY_VALUE: dict[Hashable, Verdict] = {}  # verdicts on interventions that are identified, the last few
 
@@ -95,6 +95,7 @@ def asked_of(graph: Graph, question: str | Query) -> tuple[Query, Verdict]:
 
 @lru_cache(maxsize=512)
 def _asked_of(written: Written, question: str | Query) -> tuple[Query, Verdict]:
+    refuse_defined(question, written.graph)
     query = read_question(question)
     if isinstance(question, str):
         verdict = _asked_of(written, query)[1]

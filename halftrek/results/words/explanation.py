@@ -23,7 +23,7 @@ from halftrek.queries import (
     TotalEffect,
 )
 from halftrek.queries.kinds.terms import leaves
-from halftrek.results.answers import Refusal
+from halftrek.results.answers import BY_LIKELIHOOD, Refusal
 from halftrek.results.sets.bounds import INDEPENDENT, Bounds, set_in_words
 from halftrek.results.words.wording import crude_in_words, crude_meaning, in_words, listed, meaning
 
@@ -213,7 +213,9 @@ def _assumptions(answer: Answer) -> str:
         more = f"; and {len(pairs) - _NAMED} more" if len(pairs) > _NAMED else ""
         hidden = f"hidden causes are shared only where drawn ({'; '.join(pairs[:_NAMED])}{more})"
     words = [f"the graph is right: every effect between the variables is an arrow in it, and {hidden}"]
-    words.append("effects are linear and the same for all units")
+    of_categories = " on the normal variables behind columns in categories"
+    where = of_categories if BY_LIKELIHOOD in answer.verdict.reasons else ""
+    words.append(f"effects are linear{where} and the same for all units")
     if _needs_normal(answer):
         words.append("errors are normal, which matters for this answer itself and not only for its interval")
     clustered = answer.estimate is not None and answer.estimate.clustered

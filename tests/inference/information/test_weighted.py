@@ -62,3 +62,25 @@ def test_errors_of_what_is_determined_stay(table: pd.DataFrame) -> None:
     shared = shared[[op != "~1" for _, op, _ in shared]]
     assert len(shared) > 30
     np.testing.assert_allclose(some.loc[shared], every.loc[shared], rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("shift", [0, 1, 60])
+@pytest.mark.parametrize("unit", [1.0, 1000.0])
+def test_a_cause_of_0_and_1_is_no_trouble_to_weights(shift: int, unit: float) -> None:
+    """Its variance is a function of its mean; half of each, no row moves it."""
+    x = np.random.default_rng(4).permutation((np.arange(900) < 450 + shift) * 1.0)
+    text, rows = TEXT.replace("M ~~ Y\n", ""), scales(5, x)
+    rows["x"] *= unit
+    likely, weighted = (ht.fit(ht.from_lavaan(text, "sem"), rows, kinds=KINDS, estimator=e) for e in ("ml", "dwls"))
+    assert weighted.status.code == "converged"
+    tables = [fit.params().set_index(["lhs", "op", "rhs"])[["est", "se"]] for fit in (likely, weighted)]
+    for key in (("M", "~", "x"), ("Y", "~", "M"), ("Y", "~", "x"), ("ind", ":=", "a * b")):
+        one, other = (table.loc[key] for table in tables)
+        assert other["est"] == pytest.approx(one["est"], abs=0.4 * one["se"]), key
+        assert other["se"] == pytest.approx(one["se"], rel=0.06), key
+    n = len(rows)
+    variance = tables[1].loc[("x", "~~", "x")]
+    p = rows["x"].mean() / unit
+    assert variance["est"] == pytest.approx(unit**2 * p * (1.0 - p), rel=1e-3)
+    exact = unit**2 * abs(1.0 - 2.0 * p) * np.sqrt(p * (1.0 - p) / n)
+    assert variance["se"] == pytest.approx(exact, rel=0.02, abs=1e-9 * unit**2)

@@ -9,6 +9,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.cli import main
+from halftrek.errors import QueryError
 
 TEXT = "m ~ a*x; y ~ b*m + c*x; m ~ i*1; ab := a*b; share := ab/(ab + c); up := i + a"
 
@@ -110,3 +111,13 @@ def test_a_point_where_a_sum_happens_to_stand_still_does_not_make_it_told() -> N
     table = fit.params().set_index("lhs")
     assert np.isnan(table.loc["sum", "est"])
     assert table.loc["tot", "est"] == pytest.approx(1.0)
+
+
+def test_the_name_of_a_definition_is_no_question_and_says_where_its_number_stands(
+    rows: pd.DataFrame, tmp_path: Path
+) -> None:
+    fit = ht.fit(TEXT, rows)
+    with pytest.raises(QueryError, match=r"'ab' is no question but made of parameters \(ab := a \* b\).*fit.params"):
+        fit.report(tmp_path / "report.html", ["ab"])
+    with pytest.raises(QueryError, match="'ab' is no question"):
+        fit.query("ab")

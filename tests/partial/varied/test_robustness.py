@@ -203,6 +203,4 @@ def test_a_ratio_is_looked_for_at_one_where_its_difference_is_zero() -> None:
         assert found.rows[0].value == pytest.approx(zero.value, rel=1e-6)
         assert fit.assumptions(ratio).target == 1.0
     assert fit.robustness(f"RR({worlds})", "drug <-> ill", target=0.5).target == 0.5
-    assert (
-        fit.assumptions("(age -> drug) * (drug -> ill) / (age ~> ill)").target == 0.0
-    )  # a share is a ratio of effects
+    assert fit.assumptions("(age -> drug) * (drug -> ill) / (age ~> ill)").target == 0.0  # a share of effects

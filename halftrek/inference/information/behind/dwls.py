@@ -57,14 +57,16 @@ def _moved_by(found: Weighted) -> Floats:
 
 def _lost(found: Weighted, lines: Floats) -> Flags:
     """Which numbers with these gradients need a direction in which no covariance moves, so that no data tell them."""
-    most = float(found.weights[found.weights < found.weights.max()].max(initial=1.0))  # firm ones would blur the rank
-    return lost(found.slopes @ (np.minimum(found.weights, most)[:, None] * found.slopes.T), lines)
+    largest = np.abs(found.slopes).max(axis=0)  # of each covariance: firm weights would blur the rank
+    scaled = found.slopes / np.where(largest > 0.0, largest, 1.0)
+    return lost(scaled @ scaled.T, lines)
 
 
-def _undetermined(found: Weighted, theta: Floats, seen: int) -> Flags:
+def _undetermined(fit: Fitted, found: Weighted) -> Flags:
     """Which parameters no data tell, here or near: at special estimates one may stand still to first order."""
     each = np.eye(len(found.at))
-    return _lost(found, each) | _lost(found.at_point(aside(theta), seen), each)
+    near = found.at_point(aside(found.space, fit.model), len(fit.graph))
+    return np.asarray(_lost(found, each) | _lost(near, each))
 
 
 def _forms(fit: Fitted, lines: Floats, linear: Floats) -> Forms:
@@ -84,7 +86,7 @@ def dwls_parameters(fit: Fitted, how: How) -> ParameterRows:
     means = dwls_scores(fit, tuple(slope_of_intercept(fit, j) for j in range(p)))
     squares = [np.sqrt(part / fit.n) for part in mean_squares(fit, [own, means])]
     errors, reach = np.zeros(found.space.size), Reach(how.quantile, how.level)
-    errors[found.at] = np.where(_undetermined(found, found.space.vector(fit.model), p), np.nan, squares[0])
+    errors[found.at] = np.where(_undetermined(fit, found), np.nan, squares[0])
     whole = replace(fit, graph=fit.graph.opened)
     rows = rows_in_space(whole, found.space, errors, [reach] * found.space.size, signs_of(fit))
     return rows, np.concatenate([squares[1], np.zeros(q - p)]), [reach] * q, False

@@ -1,0 +1,101 @@
+"""What a fit with kinds says of causes of two values, of columns that separate others, and of few events."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import halftrek as ht
+from halftrek.bottom.choices import ColumnKind
+from halftrek.errors import DataError
+
+ILL = "age -> {drug, ill}; drug -> ill"
+RISK = "RD(ill=1 | do(drug=1) : do(drug=0))"
+
+
+@pytest.fixture(scope="module")
+def patients() -> pd.DataFrame:
+    random = np.random.default_rng(3)
+    age, chance, error = random.normal(size=(3, 4000))
+    drug = (0.5 * age + chance > 1.0) * 1
+    return pd.DataFrame({"age": age, "drug": drug, "ill": (drug + 0.5 * age + error > 1.0) * 1})
+
+
+def codes(fit: ht.Fit, question: str) -> list[str]:
+    return [note.code for note in fit.query(question).notes]
+
+
+def test_a_cause_of_two_values_of_which_nobody_said_what_acts_is_named(patients: pd.DataFrame) -> None:
+    fit = ht.fit(ILL, patients, kinds={"ill": "ordered"})
+    text = str(fit.query(RISK))
+    assert "warning: drug has two values, causes ill, and was taken for normal" in text
+    assert "kinds={'drug': 'acts'}" in text
+    assert "drug has two values" in " ".join(fit.summary().split())
+    assert "two values, unsaid" not in codes(fit, "age -> drug")  # a question that it does not come before
+    assert "two values, unsaid" in codes(fit, "age ~> ill")
+
+
+@pytest.mark.parametrize("kind", ["acts", "behind"])
+def test_nothing_is_said_where_it_was_said(patients: pd.DataFrame, kind: ColumnKind) -> None:
+    fit = ht.fit(ILL, patients, kinds={"ill": "ordered", "drug": kind})
+    assert "two values, unsaid" not in codes(fit, "drug ~> ill")
+    assert "taken for normal" not in fit.summary()
+
+
+def test_nothing_is_said_without_kinds_or_of_what_is_only_conditioned_on(patients: pd.DataFrame) -> None:
+    assert "two values, unsaid" not in codes(ht.fit(ILL, patients), "drug ~> ill")
+    sex = np.random.default_rng(4).integers(0, 2, len(patients))
+    kinds: dict[str, ColumnKind] = {"ill": "ordered", "drug": "acts"}
+    given = ht.fit(f"{ILL}; sex -> ill", patients.assign(sex=sex), kinds=kinds)
+    assert "two values, unsaid" not in codes(given, RISK)
+    caused = ht.fit(f"{ILL}; sex -> ill; age -> sex", patients.assign(sex=sex), kinds=kinds)
+    assert "two values, unsaid" in codes(caused, RISK)
+
+
+def test_a_column_that_separates_another_is_refused_by_name() -> None:
+    half = np.arange(200) % 2
+    x = np.random.default_rng(5).normal(size=200)
+    with pytest.raises(DataError, match=r"'b' separates the categories of 'o'.*leave 'b' out"):
+        ht.fit("b -> o", pd.DataFrame({"b": half, "o": half}), kinds={"b": "acts", "o": "ordered"})
+    never = pd.DataFrame({"b": half, "o": half * (x > 0)})  # no row has b = 0 and o = 1
+    with pytest.raises(DataError, match="'b' separates the categories of 'o'"):
+        ht.fit("b -> o", never, kinds={"b": "acts", "o": "ordered"})
+    with pytest.raises(DataError, match=r"'x' tells every category of 'o' apart .perfect separation."):
+        ht.fit("x -> o", pd.DataFrame({"x": x, "o": (x < 0) * 1}), kinds={"o": "ordered"})
+    mixed = (x + np.random.default_rng(6).normal(size=200) > 0) * 1
+    ht.fit("x -> o", pd.DataFrame({"x": x, "o": mixed}), kinds={"o": "ordered"})
+
+
+@pytest.mark.parametrize("kinds", [{"o": "ordered"}, {"o": "ordered", "x": "acts"}])
+def test_few_events_are_counted(kinds: dict[str, ColumnKind]) -> None:
+    x = np.arange(400) % 2
+    events = np.zeros(400, dtype=int)
+    for count in (19, 20):
+        events[:] = 0
+        events[np.r_[0:8:2, 1 : 2 * (count - 4) : 2]] = 1  # 4 of them where x is 0
+        assert events.sum() == count
+        found = ht.fit("x -> o", pd.DataFrame({"x": x, "o": events}), kinds=kinds).query("RR(o=1 | do(x=1) : do(x=0))")
+        said = [str(note) for note in found.notes if note.code == "few events"]
+        if count == 20:
+            assert not said
+        else:
+            assert said[0].startswith("o: 19 of 400 rows have its rarer value, for 2 parameters")
+
+
+def test_words_where_a_category_acts_are_not_those_of_a_linear_model(patients: pd.DataFrame) -> None:
+    fit = ht.fit(ILL, patients, kinds={"ill": "ordered", "drug": "acts"})
+    text = fit.query(RISK).explain()
+    assert "In a linear model" not in text
+    assert "effects are linear on the normal variables behind columns in categories" in text
+    assert "back-door" in text
+    linear = ht.fit(ILL, patients).query("drug ~> ill").explain()
+    assert "effects are linear and the same for all units" in linear
+
+
+def test_two_models_are_shown_by_the_event_that_was_asked_for(patients: pd.DataFrame) -> None:
+    question = "P(ill=1 | do(drug=1))"
+    bow = f"{ILL}; drug <-> ill"
+    with pytest.raises(ht.NotIdentifiedError) as refused:
+        ht.fit(bow, patients, kinds={"ill": "ordered", "drug": "acts"}).query(question)
+    for text in (str(refused.value), ht.identify(bow, question).explain()):
+        assert "yet P(ill = 1 | do(drug=1)) (ill = 1 where a normal variable behind ill is above 1) is " in text
+        assert "P(ill > 1" not in text
