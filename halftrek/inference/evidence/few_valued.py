@@ -198,7 +198,7 @@ def _outside(fit: Fitted, query: Query, result: float | Gaussian | None, known: 
         values = [_mean(leaf, float(value_of(leaf, fit.model))) for leaf in leaves(query) if _is_mean(leaf)]
     elif result is not None and _is_mean(query):
         values = [_mean(query, float(result))]
-    found = {}
+    found: dict[Note, None] = {}
     for v, value in values:
         ends = known[v].kind.values if v in known and known[v].shape == "two values" else None
         if ends and not ends[0] - 1e-9 <= value <= ends[1] + 1e-9 and not np.isnan(value):

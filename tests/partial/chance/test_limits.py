@@ -244,7 +244,7 @@ def test_what_assumptions_alone_say_needs_no_room_for_chance(
     x = 0.8 * z + u
     data = {"z": z, "x": x, "y": 0.5 * x + u + e}
     found = ht.bounds(text, data, "x ~> y", assume=assume)
-    np.testing.assert_allclose(found.interval, ends, atol=1e-6)
+    np.testing.assert_allclose(np.asarray(found.interval), np.asarray(ends), atol=1e-6)
     assert not any("did not find" in str(note) for note in found.notes)
 
 
