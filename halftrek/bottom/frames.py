@@ -26,9 +26,10 @@ def library_of(*data: object) -> str:
 def as_frame(columns: Columns, library: str = "") -> Frame:
     """A frame of that library; without a name, of the one already imported, then of one that is installed.
 
-    With none of them: the columns as they are, a dict of lists.
+    That pyarrow is imported says nothing of the user: reading a file imports it. With none of them: the columns as they
+    are, a dict of lists.
     """
-    loaded = [name for name in LIBRARIES if sys.modules.get(name)]
+    loaded = [name for name in LIBRARIES if sys.modules.get(name) and name != "pyarrow"]
     for name in (library, *(loaded or LIBRARIES)):
         if name in LIBRARIES and (name in loaded or find_spec(name)):
             import narwhals
