@@ -25,7 +25,7 @@ from halftrek.identification.numbers.modular import PRIMES, PrimeField
 from halftrek.identification.verdict import Verdict
 from halftrek.queries.checks import all_variants, terms_of
 from halftrek.queries.gathering import gathered
-from halftrek.queries.kinds.terms import Expression, Leaf, case_of, sums_of
+from halftrek.queries.kinds.terms import Expression, Leaf, case_of, leaves, sums_of
 from halftrek.queries.kinds.variants import Draw, Event, Scale, Shift, Sum, Variant
 from halftrek.queries.types import (
     Arithmetic,
@@ -101,20 +101,11 @@ def as_asked(verdict: Verdict, query: Composite) -> Verdict:
     """The verdict on a question in ranges as one on ``y = 1``, which two models have as a variable above a cut."""
     witness = verdict.witness
     if witness is not None and witness.quantity == str(in_ranges(query)):
-        points = [
-            e for term in _terms_in(query) if isinstance(term, Probability) for e in term.events if e.at is not None
-        ]
+        parts = leaves(query) if isinstance(query, Arithmetic) else (query,)
+        points = [e for term in parts if isinstance(term, Probability) for e in term.events if e.at is not None]
         meant = dict.fromkeys(f"{e} where a normal variable behind {e.of} is above {e.at:g}" for e in points)
         witness = replace(witness, quantity=f"{query} ({'; '.join(meant)})")
     return replace(verdict, query=query, witness=witness)
-
-
-def _terms_in(term: Expression) -> Iterator[Expression]:
-    if isinstance(term, Arithmetic):
-        yield from _terms_in(term.left)
-        yield from _terms_in(term.right)
-    else:
-        yield term
 
 
 def by_terms(graph: Graph, query: Composite, decide: Decide) -> Verdict | None:
