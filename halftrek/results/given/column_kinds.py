@@ -18,7 +18,6 @@ from halftrek.errors import DataError, InputError, UnsaidKindError
 from halftrek.estimation import Fitted
 from halftrek.estimation.status import Code, Status
 from halftrek.graphs import Graph
-from halftrek.layer.margins import CUT, tells_apart
 from halftrek.notes import note
 
 Kinds = Mapping[str, ColumnKind | Sequence[str] | Mapping[ColumnKind, Sequence[str]]]
@@ -109,6 +108,8 @@ def fit_where_acting(
 
 def _refuse_separation(chosen: Graph, values: Floats, kinds: Mapping[str, ColumnKind]) -> None:
     """Raise where one cause tells all categories of its effect apart: the slope has no most likely value."""
+    from halftrek.layer.margins import CUT, tells_apart
+
     of = dict(zip(chosen.observed, values.T, strict=True))
     for v in (v for v, kind in kinds.items() if kind in CUT):
         for u in (u for u in chosen.parents(v) if u in of):
