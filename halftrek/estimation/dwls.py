@@ -68,7 +68,7 @@ def fit_dwls(fitted: Fitted) -> Fitted:
     mean = np.concatenate([data.mean, hidden_means(data.mean, T, mu)])
     mu[:p] = (mean - mean @ T)[:p]
     model = CGLSCM(fitted.model.names, T, C, mu, W, fitted.model.latents, fitted.graph)
-    status = fitted.status if converged else Status("not converged", (note("steps ran out, acting"),))
+    status = fitted.status if converged else Status("not converged", (note("steps ran out, weighted"),))
     return replace(fitted, model=model, method="dwls", status=status)
 
 

@@ -75,6 +75,12 @@ FITS: dict[str, Words] = {
         "not converged, see fit.status",
         level="doubt",
     ),
+    "steps ran out, weighted": Words(
+        "the steps ran out before the weighted squares were least: estimates, errors and measures of fit may be far "
+        "off; leave out estimator=, or check the graph for effects that are not identified",
+        "not converged, see fit.status",
+        level="doubt",
+    ),
     "steps ran out, observed values": Words(
         "the steps ran out before the likelihood of the observed values was at its maximum", level="doubt"
     ),

@@ -228,6 +228,8 @@ def _fit_read(
         from halftrek.estimation.dwls import fit_dwls
 
         found = fit_dwls(found)
+        if found.status.code == "not converged":
+            warnings.warn(str(found.status.notes[0]), HalftrekWarning, stacklevel=depth_of_caller())
     return replace(found, rows=None if rows is None else rows.select(found.moments.names))
 
 

@@ -265,11 +265,14 @@ def _misfit(fit: Fitted, how: How) -> list[Note]:
 
 
 def about_rows(fit: Fitted, how: How) -> tuple[dict[str, tuple[Note, ...]], tuple[Note, ...]]:
-    """What lines on a 0/1 outcome say of it, and all lines of weights, where their intervals do not allow for them."""
-    words = probabilities(fit)
+    """What lines on a 0/1 outcome say of it, and all lines of weights, where their intervals do not allow for them.
+
+    All lines say, too, that weighted squares are not at their least.
+    """
+    words, short = probabilities(fit), tuple(n for n in fit.status.notes if n.code == "steps ran out, weighted")
     if kind_of(table_how(fit, how)).counts_rows(fit):
-        return {v: (one,) for v, one in words.items()}, ()
-    return {v: (one, *spread_left_out(fit, (v,))) for v, one in words.items()}, weights_left_out(fit)
+        return {v: (one,) for v, one in words.items()}, short
+    return {v: (one, *spread_left_out(fit, (v,))) for v, one in words.items()}, (*short, *weights_left_out(fit))
 
 
 def _left(doubt: Note) -> list[Note]:

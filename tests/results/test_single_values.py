@@ -52,7 +52,8 @@ def test_a_single_category_has_a_probability_and_a_single_number_none() -> None:
     each = [fit.query(f"P(m = {k} | do(x=1))").value for k in range(3)]
     assert sum(each) == pytest.approx(1.0)
     drug: Kinds = {"x": "acts", "m": "ordered"}
-    acting = ht.fit("z -> x -> m; x <-> m", rows.assign(z=rows["x"], x=(rows["x"] > 0) * 1.0), kinds=drug)
+    given = (rows["x"] + np.random.default_rng(1).normal(size=len(rows)) > 0) * 1.0
+    acting = ht.fit("z -> x -> m; x <-> m", rows.assign(z=rows["x"], x=given), kinds=drug)
     assert sum(acting.query(f"P(m = {k} | do(x=1))").value for k in range(3)) == pytest.approx(1.0)
     for asked in (ht.fit("x -> m", rows), acting, fit):
         variable = "z" if asked is acting else "x"

@@ -8,6 +8,7 @@ exactly, at a random point modulo a prime, if all variances and means are free, 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +18,13 @@ from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import patterns_behind
 from halftrek.estimation.given.options import Options
 from halftrek.estimation.plan import make_plan
-from halftrek.estimation.space import Space
 from halftrek.estimation.status import Status
 from halftrek.graphs import Graph
 from halftrek.inference.information.information import FLAT, district_information
-from halftrek.models import CGLSCM
+
+if TYPE_CHECKING:
+    from halftrek.estimation.space import Space
+    from halftrek.models import CGLSCM
 
 POINTS = (1, 2)  # seeds of random points
 CLEAR = 1e-6  # share of the largest eigenvalue from which on there is no doubt that a direction carries information

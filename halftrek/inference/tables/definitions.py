@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, nan
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halftrek.bottom.arrays import Floats
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
-from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Graph
 from halftrek.graphs.formulas import Sum, read_formula
 from halftrek.inference.how import How
@@ -21,6 +21,9 @@ from halftrek.inference.intervals import kind_of
 from halftrek.inference.tables.parameter import Parameter, Reach, row_of
 from halftrek.models import CGLSCM
 from halftrek.queries.gradients import Gradient
+
+if TYPE_CHECKING:
+    from halftrek.estimation.space import Space
 
 Sides = tuple[str, str, str]  # of a row: left, operator, right
 
@@ -93,6 +96,8 @@ def _points(fit: Fitted, values: Mapping[Sides, float]) -> tuple[Point, Point] |
 
     None where covariances do not say what data tell: where categories act, or means are to be told.
     """
+    from halftrek.estimation.space import make_space
+
     homes = [sides for sides in labelled(fit.graph).values() if sides[0] in fit.model.names]
     untold = [sides for sides in homes if not isfinite(values.get(sides, nan))]
     if fit.acting is not None or any(operator == "~1" for _, operator, _ in untold):
@@ -119,6 +124,8 @@ def _value(space: Space, theta: Floats, sides: Sides) -> float:
 
 def _if_told(one: Defined, here: Defined, away: Defined, aside_fit: Fitted) -> Defined:
     """A number if data tell it as a whole: along no direction in which moments of what is seen stay does it move."""
+    from halftrek.estimation.space import make_space
+
     if here.gradient is None or away.gradient is None:
         return one
     p, model = len(aside_fit.graph.observed), aside_fit.model

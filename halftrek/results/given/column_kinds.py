@@ -19,7 +19,6 @@ from halftrek.errors import DataError, InputError, UnsaidKindError
 from halftrek.estimation import Fitted
 from halftrek.estimation.status import Code, Status
 from halftrek.graphs import Graph
-from halftrek.layer.margins import CUT, tells_apart
 from halftrek.notes import note
 
 Kinds = Mapping[str, ColumnKind | Sequence[str] | Mapping[ColumnKind, Sequence[str]]]
@@ -108,9 +107,14 @@ def fit_where_acting(
 
 
 def _refuse_separation(chosen: Graph, values: Floats, kinds: Mapping[str, ColumnKind]) -> None:
-    """Raise where one cause tells all categories of its effect apart: the slope has no most likely value."""
+    """Raise where one cause tells all categories of an outcome apart: the slope has no most likely value.
+
+    A category that is a cause itself may follow a sharp rule: what it does is told by the rows on both sides.
+    """
+    from halftrek.layer.margins import CUT, tells_apart
+
     of = dict(zip(chosen.observed, values.T, strict=True))
-    for v in (v for v, kind in kinds.items() if kind in CUT):
+    for v in (v for v, kind in kinds.items() if kind in CUT and not chosen.children(v)):
         for u in (u for u in chosen.parents(v) if u in of):
             seen = ~np.isnan(of[u]) & ~np.isnan(of[v])
             codes = np.unique(of[v][seen], return_inverse=True)[1].ravel()

@@ -84,3 +84,12 @@ def test_a_cause_of_0_and_1_is_no_trouble_to_weights(shift: int, unit: float) ->
     assert variance["est"] == pytest.approx(unit**2 * p * (1.0 - p), rel=1e-3)
     exact = unit**2 * abs(1.0 - 2.0 * p) * np.sqrt(p * (1.0 - p) / n)
     assert variance["se"] == pytest.approx(exact, rel=0.02, abs=1e-9 * unit**2)
+
+
+def test_steps_that_run_out_are_said(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halftrek.estimation.dwls.STEPS", 1)
+    text = TEXT.replace("M ~~ Y\n", "")
+    with pytest.warns(ht.HalftrekWarning, match="before the weighted squares were least"):
+        fit = ht.fit(ht.from_lavaan(text, "sem"), table, kinds=KINDS, estimator="dwls")
+    rows = fit.params().set_index(["lhs", "op", "rhs"])
+    assert "not converged" in rows.loc[("Y", "~", "M"), "note"]
