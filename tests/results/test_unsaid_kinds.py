@@ -99,3 +99,14 @@ def test_two_models_are_shown_by_the_event_that_was_asked_for(patients: pd.DataF
     for text in (str(refused.value), ht.identify(bow, question).explain()):
         assert "yet P(ill = 1 | do(drug=1)) (ill = 1 where a normal variable behind ill is above 1) is " in text
         assert "P(ill > 1" not in text
+
+
+def test_a_sharp_rule_leaves_what_its_category_does_to_be_known() -> None:
+    """Everybody above a cut is treated: z tells x apart, and the rows on both sides still tell the effect of x."""
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=1000)
+    x = (z > 0.0).astype(float)
+    y = 0.7 * x + 0.5 * z + rng.normal(size=1000)
+    found = ht.fit("z -> {x, y}; x -> y", {"z": z, "x": x, "y": y}, kinds={"x": "acts"}).query("x ~> y")
+    line = np.linalg.lstsq(np.stack([np.ones(1000), x, z], axis=1), y, rcond=None)[0]
+    assert found.value == pytest.approx(line[1], rel=1e-4)
