@@ -305,7 +305,9 @@ def test_gradients_of_slopes_equal_those_of_each_point(seed: int) -> None:
     middle = np.concatenate([found.centre, found.held_centre])
     points = [middle, *(middle + step * unit for step, unit in zip(found.steps(), np.eye(len(middle)), strict=True))]
     lines = [linearize(unit_query(seen, held, outcomes, x), model).values for x in points]
-    for k, gradient in enumerate(unit_gradients(found)):
+    gradients = list(unit_gradients(found))
+    assert len(gradients) == len(lines[0])
+    for k, gradient in enumerate(gradients):
         for part in ("T", "omega", "mean"):
             slow = np.stack([getattr(line[k], part) for line in lines])
             slow[1:] -= slow[0]

@@ -30,6 +30,7 @@ def test_a_district_and_its_parents_have_the_same_formulas_and_values(seed: int)
     model = random_model(graph, random_state=seed)
     fitted = replace(fit(graph, Moments(model.names, 1000.0, model.mean, model.cov)), moments=ht.Moments.from_cov(
         model.cov, 1000.0, names=model.names))  # fmt: skip
+    assert graph.directed
     for members in graph.districts:
         part, cov = component(fitted, members)
         assert np.linalg.eigvalsh(cov)[0] > 0.0

@@ -58,7 +58,9 @@ def test_slopes_are_those_of_the_drawn_rows(n: int, share: float, frequent: int,
     mean, cov = rng.normal(size=(4, P)), root @ root.transpose(0, 2, 1) / 5.0 + np.eye(P)
     found, at_one = sets.slopes(mean, cov), sets.slopes(mean[:1], cov[:1])
     moved = sets.less(np.arange(P) * 1.0).slopes(mean - np.arange(P), cov)
-    for b, alone in enumerate(one_by_one(rows, times, sets.layout.names)):
+    drawn = list(one_by_one(rows, times, sets.layout.names))
+    assert len(drawn) == 4
+    for b, alone in enumerate(drawn):
         for got, at in ((found, b), (at_one, 0), (moved, b)):
             wanted = slope(alone, mean[at], cov[at])
             assert got.value[b] == pytest.approx(wanted.value, rel=1e-12)
