@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import halftrek as ht
+from halftrek.errors import InputError
 from halftrek.partial.assumptions import State, conditions_of, read_assumptions, relaxed
 from halftrek.partial.sets import End, IdentifiedSet, identified_set
 from tests.partial.mixed import mixed_setting
@@ -74,6 +75,17 @@ def test_assumptions_that_touch_in_one_place(assume: list[str], weights: tuple[f
             obeyed(result, end, graph, SIGMA)
             assert end.model is not None
             np.testing.assert_allclose(end.model.T[:2, 2], weights, atol=1e-4)
+    said = [f"x -> y = {weights[0]}", f"m -> y = {weights[1]}", *assume[1:]]
+    equal = identified_set(graph, SIGMA, None, question, said, names=["x", "m", "y"])
+    assert (result.low, result.high) == pytest.approx((equal.low, equal.high), abs=1e-9)
+
+
+def test_limits_that_leave_a_norm_no_room_are_named() -> None:
+    apart = ["norm(x -> y, m -> y) <= 0.1", "x -> y >= 0.08", "m -> y <= -0.08"]
+    with pytest.raises(InputError, match=r"'norm\(x -> y, m -> y\) <= 0.1' and 'x -> y >= 0.08' and 'm -> y <= -0.08'"):
+        identified_set(ht.graph(FULL), SIGMA, None, "x ~> y", apart, names=["x", "m", "y"])
+    inside = identified_set(ht.graph(FULL), SIGMA, None, "x -> y", apart[:2], names=["x", "m", "y"])
+    assert (inside.low, inside.high) == pytest.approx((0.08, 0.1), abs=1e-6)
 
 
 def test_a_correlation_at_its_only_value() -> None:

@@ -21,6 +21,7 @@ from halftrek.partial.assumptions.quantities import (
     Weight,
 )
 from halftrek.partial.assumptions.relaxing import relaxed
+from halftrek.partial.assumptions.touching import as_equations
 from halftrek.syntax.tokens import UNSIGNED, Cursor, Token, rules, scan
 
 _RULES = rules(comments=r"#[^\n]*", symbols=r"<->|->|<-|<=|>=|==|[→←↔≤≥()\[\]{},=|<>+*/-]", number=UNSIGNED)
@@ -54,7 +55,7 @@ def read_assumptions(
     refuse_contradictions(found)
     if graph is not None:
         refuse_contradictions(found, relaxed(graph, found))
-    return found
+    return as_equations(found)
 
 
 def read_assumption(given: str | Assumption, graph: Graph | None = None) -> Assumption:
