@@ -218,6 +218,12 @@ def test_assumptions_that_mean_another_thing_without_a_hidden_variable() -> None
         ht.bounds(text, seen, "x ~> m", assume=assume)
 
 
+def test_two_items_beside_a_cause_that_is_assumed_to_be_none_tell_no_factor() -> None:
+    data = rows_like("abx", np.array([[2.0, 0.7, 0.0], [0.7, 1.5, 0.0], [0.0, 0.0, 1.0]]))
+    with pytest.raises(GraphError, match="effects of hidden 'F' do not tell"):
+        ht.bounds("latent F; x -> F -> {a, b}; F -> a [1]", data, "F ~> b", assume="x -> F = 0")
+
+
 GROWTH = "i -> {p, q, r, s} [1]; c -> q [1]; c -> r [2]; c -> s [3]; x -> {i, c}; i <-> c"
 
 
