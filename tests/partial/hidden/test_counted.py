@@ -185,7 +185,13 @@ def test_a_hidden_variable_with_one_effect_adds_nothing() -> None:
     text = ITEMS + "latent m; z -> x; x -> m -> F; x <-> F"
     graph = ht.graph(text)
     assert absorbed(graph, ["m"]) == ht.graph(ITEMS + "z -> x -> F; x <-> F").with_(observed=graph.observed)
-    for more in ("m <-> z", "m -> y", "variance m [2]", "x -> m [0.5]"):  # each says something of m
+    for more in (
+        "m <-> z",
+        "m -> y",
+        "variance m [2]",
+        "x -> m [0.5]",
+        "m -> F [k]; z -> x [k]",
+    ):  # each says something of m
         kept = ht.graph(f"{text}; {more}")
         assert absorbed(kept, ["m"]) == kept
     structure, question, assume = CASES[2]
