@@ -16,6 +16,12 @@ BOUNDS: dict[str, Words] = {
         "without hidden {hidden}",
         "note",
     ),
+    "bounds beside an answer": Words(
+        "these bounds let {edge} have every value that is assumed, whatever the rows say of it, and the graph with "
+        "{edge} left free determines {question}: that answer is one value, and the bounds may be wider than need be",
+        "{edge} is not free",
+        "note",
+    ),
     "likelihood set": Words(
         "the interval holds every value that a model within the assumptions has and that the data do not exclude, by "
         "its likelihood; it covers the true value, not the whole set",

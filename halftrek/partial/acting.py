@@ -3,7 +3,8 @@
 With the correlation of two errors, or the weight of a leak, held at a number the graph determines the answer, and the
 likelihood of the rows has one top. The set is what answers there are between the two limits: ``{Q(r) : low <= r <=
 high}``. The answer is looked at in several places and followed to its extremes, so that the ends are searched, not
-proved. That rows fit some values better than others is not used: it would rest on the shape of the errors alone.
+proved. That rows fit some values better than others is not used: it often rests on the shape of the errors alone. Where
+it does not, and the graph with the edge left free determines the answer, the bounds hold, may be too wide, and say so.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from halftrek.inference import How
 from halftrek.inference.evidence.layered import acting_notes
 from halftrek.inference.information.robust import rows_needed
 from halftrek.inference.standard_errors.acting import acting_of, value_where_acting
-from halftrek.notes import note
+from halftrek.notes import Note, note
 from halftrek.partial.assumptions import Assumption, Weight, Within, relaxed
 from halftrek.partial.assumptions.quantities import ErrorCorrelation, ErrorCovariance
 from halftrek.partial.chance.interval import moved_end, stoye_factor
@@ -58,7 +59,7 @@ def bounds_where_acting(fit: Fitted, query: Query, assumed: tuple[Assumption, ..
     low, high = (one.answer for one in ends)
     errors = [float(j.estimate.errors[0]) for j in judged]
     said = {n.code: n for j in judged for n in j.notes}
-    interval, notes = range_of(query), [*acting_notes(fit, query), *said.values()]
+    interval, notes = range_of(query), [*family.beside, *acting_notes(fit, query), *said.values()]
     if np.isfinite(errors).all():
         scale, c = acting_scale(query, acting_of(fit).margins), stoye_factor((low, high), errors, level)
         outer = (moved_end(low, -1, c * errors[0], scale), moved_end(high, 1, c * errors[1], scale))
@@ -137,6 +138,13 @@ class _Family:
         if not found.answerable:
             raise NotIdentifiedError(found.explain(), found)
         return found
+
+    @property
+    def beside(self) -> list[Note]:
+        """What to know where the edge need not be held for an answer."""
+        if not identification.identify(self.graph, self.query, witness=False).answerable:
+            return []
+        return [note("bounds beside an answer", edge=str(self.edge), question=str(self.query))]
 
     def ends(self) -> tuple[_At, _At]:
         """The smallest and the largest answer: of a few values, and followed to extremes between them."""

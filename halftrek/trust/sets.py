@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from halftrek.inference.information.behind.layer_forms import LayerForms
     from halftrek.layer import Layer
 
+ROUNDED = 1e-8  # share of a variance that is left by rounding
+
 
 @dataclass(frozen=True, eq=False)
 class Leeway:
@@ -114,7 +116,9 @@ def _by_units(fit: Fitted, mean: Floats, cov: Floats) -> float:
         usual = Leeway(fit, "rows", 1.0, ()).usual(mean, cov) ** 2 * fit.n
         (spread,) = mean_squares(fit, [_layer_form(fit, fit.moments.layer, mean, cov)])
     else:
-        if mean.any():
+        seen = fit.model.cov[: len(mean), : len(mean)]
+        inside = cov @ seen
+        if mean @ seen @ mean > ROUNDED * float((inside * inside.T).sum()):
             raise InputError(
                 "bounds of an answer that moves with means, from rows in clusters or with sampling weights of which "
                 "some lack values, are not computed; ask for an effect, or leave those rows out with missing='drop'"

@@ -80,6 +80,16 @@ def test_a_leaky_instrument_is_one_without_once_the_leak_is_taken_out() -> None:
         less = {"z": rows["z"], "x": rows["x"], "w": rows["w"] - leak * rows["z"]}
         slow.append(float(ht.fit("z -> x -> w; x <-> w", less, kinds=kinds).query("x ~> w").value))
     np.testing.assert_allclose([found.low, found.high], sorted(slow), atol=2e-5)
+    assert "bounds beside an answer" not in [n.code for n in found.notes]
+
+
+def test_bounds_of_what_an_instrument_determines_say_that_they_are_wide() -> None:
+    rows = drug(300)
+    fit = ht.fit("z -> x -> w; x <-> w", {v: rows[v] for v in ("z", "x", "w")}, kinds={"x": "acts"})
+    found, answer = fit.bounds("x ~> w", assume="|corr(x <-> w)| <= 0.6"), fit.query("x ~> w").value
+    assert found.low < answer < found.high
+    said = next(n for n in found.notes if n.code == "bounds beside an answer")
+    assert "the graph with x <-> w left free determines x ~> w" in str(said)
 
 
 def test_a_measured_outcome_by_its_likelihood() -> None:

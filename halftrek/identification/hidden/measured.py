@@ -24,6 +24,10 @@ from halftrek.bottom.arrays import Floats
 from halftrek.bottom.words import listed
 from halftrek.graphs import Edge, Graph
 from halftrek.graphs.hidden import scaled_by
+from halftrek.identification.local.functionals import valuation
+from halftrek.identification.local.jacobian import random_point
+from halftrek.identification.local.parameters import Point, parameters_of
+from halftrek.identification.numbers.modular import PRIMES, PrimeField
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,8 @@ class _Search:
         return self._apart(i, j)
 
     def rule(self, name: str, known: set[str]) -> Measured | None:
+        if self.graph.variances.get(name) == 0.0 and not self._covary(name, name):
+            return None  # a constant
         effects = [v for v in self.opened.children(name) if v in known and self._pure(name, v)]
         for by, beside in self._ways(name, effects, known):
             loaded = self._loaded(effects, by)
@@ -115,11 +121,22 @@ class _Search:
             if equal or all(isinstance(w, float) for w in weights):
                 yield (i, j), ""
             for v in sorted(known, key=self.opened.observed.index):
-                if v not in self._reached[i] | self._reached[j] and not self.opened.m_separated(name, v):
+                if v not in self._reached[i] | self._reached[j] and self._covary(name, v):
                     yield (i, j), v
         for i in effects:
             if isinstance(self.graph.variances.get(i), float):
                 yield (i,), ""
+
+    @cached_property
+    def _point(self) -> Point:
+        return random_point(parameters_of(self.opened), PrimeField(PRIMES[0]), 1)
+
+    def _covary(self, name: str, other: str) -> bool:
+        """True if two variables covary in almost all models; a path whose coefficient is known to be 0 is none."""
+        if name != other and self.opened.m_separated(name, other):
+            return False
+        above = self.opened.ancestors((name, other))
+        return bool(valuation(self._point, above, derivatives=False).covariance(name, other)[0])
 
     def _apart(self, i: str, j: str) -> bool:
         return j not in self._reached[i] and i not in self._reached[j]

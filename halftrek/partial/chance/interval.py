@@ -106,9 +106,7 @@ def _stoye(
     ]
     least, most = range_of(program.query)
     if np.isnan(errors).any():
-        ends = (least if np.isnan(errors[0]) else low.low, most if np.isnan(errors[1]) else high.high)
-        lost = note("set end lost", side="lower" if np.isnan(errors[0]) else "upper")
-        return Chance((ends,), "stoye", level, (float("nan"), float("nan")), (*given.notes, lost))
+        return _half_lost((low.low, high.high), errors, level, given, (least, most), scale)
     c = stoye_factor((low.low, high.high), errors, level)
 
     def below(end: float) -> float:
@@ -127,6 +125,21 @@ def _stoye(
             kept.append((start, a))
             start = b
     return Chance((*kept, (start, ends[1])), "stoye", level, (c**2, c**2), notes)
+
+
+def _half_lost(
+    ends: Ends, errors: Sequence[float], level: float, given: Leeway, outermost: Ends, scale: Scale
+) -> Chance:
+    """Where the error of an end is not known: nothing is said of its side, and the other end is one-sided."""
+    c = stoye_quantile(np.inf, 1.0, level)
+    found = list(outermost)
+    for k, side in enumerate((-1, 1)):
+        if not np.isnan(errors[k]):
+            inner = moved_end(ends[k], side, c * errors[k], scale)
+            found[k] = max(inner, outermost[0]) if side < 0 else min(inner, outermost[1])
+    lost = [note("set end lost", side=name) for name, e in zip(("lower", "upper"), errors, strict=True) if np.isnan(e)]
+    said = [note("stoye set", quantile=c)] if len(lost) == 1 else []
+    return Chance(((found[0], found[1]),), "stoye", level, (nan, nan), (*given.notes, *said, *lost))
 
 
 def stoye_factor(ends: Ends, errors: Sequence[float], level: float) -> float:

@@ -70,7 +70,11 @@ def absorbed(graph: Graph, among: Collection[str]) -> Graph:
 
 def _adds_nothing(graph: Graph, v: str) -> bool:
     effects = graph.children(v)
-    known = [e for e, x in graph.known.items() if v in (e.first, e.second) and (e.first != v or x == 0.0)]
+    known = [
+        e
+        for e, x in graph.known.items()
+        if v in (e.first, e.second) and not (e.first == v and isinstance(x, float) and x != 0.0)  # which is its scale
+    ]
     said = v in graph.intercepts or v in graph.variances or known
     return len(effects) == 1 and not graph.spouses(v) and not said
 

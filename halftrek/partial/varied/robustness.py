@@ -193,11 +193,11 @@ class _Plan:
         _ = family.verdict  # refuses a question that has no answer once the edge is held
         found = crossings(family, self.target)
         nearest = found[0] if found else None
-        row = EdgeRobustness(str(edge), None, None, held_by_data=not family.direct)
+        row = EdgeRobustness(str(edge), None, None, held_by_data=family.told)
         if nearest is not None:
             smallest, rv = _strength(nearest, edge)
             row = replace(row, smallest=smallest, value=nearest.value, rv=rv)
-            if not family.direct:
+            if family.told:
                 row = replace(row, deviance=family.deviance(nearest.value))
         return self._as_drawn(self._lost(row, family, nearest), family)
 

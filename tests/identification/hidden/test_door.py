@@ -42,6 +42,12 @@ def status(text: str, question: str) -> str:
         ("latent F; z -> F; F -> a [1]; variance a [0.5]", "z ~> F", "identified"),
         # equal loadings
         ("latent F; F -> {a, b} [1]; variance F", "E[a | do(F=1)]", "identified"),
+        # what is known to be nothing tells nothing
+        ("latent F; z -> F; F -> {a, b}; F -> a [1]; z -> F [0]", "F ~> b", "not identified"),
+        ("latent F; z <-> F; F -> {a, b}; F -> a [1]; z <-> F [0]", "F ~> b", "not identified"),
+        ("latent F; z -> F; F -> {a, b}; F -> a [1]; z -> F [0]; F -> c", "F ~> b", "identified"),
+        ("latent F; F -> {a, b, c}; F -> a [1]; variance F [0]", "F ~> b", "not identified"),
+        ("latent F; z -> F; F -> {a, b, c}; F -> a [1]; variance F [0]", "F ~> b", "identified"),
         # errors that go together
         (f"latent F; z -> F; {THREE}; a <-> b; F -> c [1]", "F ~> a", "identified"),
         ("latent F; F -> {a, b, c}; a <-> b; b <-> c; a <-> c; F -> a [1]; variance F", "F ~> b", "not identified"),

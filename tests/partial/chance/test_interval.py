@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from math import inf
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 import halftrek as ht
 from benchmarks.bounds_coverage import CASES, drawn, interval_at
 from halftrek.partial.assumptions import State, conditions_of, read_assumptions, relaxed
+from halftrek.partial.chance import interval as module
 from halftrek.partial.chance.cut import cut_for
 from halftrek.partial.fibre import fibre_of
 from halftrek.queries.evaluate import values_of
@@ -161,6 +162,30 @@ def test_stoye_is_close_to_the_likelihood_in_large_samples() -> None:
     width = np.array([by_errors.low, by_errors.high]) - np.array(by_errors.interval)
     wider = np.array([by_likelihood.low, by_likelihood.high]) - np.array(by_likelihood.interval)
     assert width / wider == pytest.approx([1.645 / 1.96] * 2, rel=0.03)  # one-sided where the set is wide
+
+
+@pytest.mark.parametrize("gone", [(1,), (-1,), (-1, 1)])
+def test_an_end_beside_one_whose_error_is_lost_is_not_bare(gone: tuple[int, ...], monkeypatch: Any) -> None:
+    whole = _leaky(0.6, 400, interval="stoye")
+    known = module._by_likelihood
+
+    def losing(factor: Any) -> Any:
+        return lambda search, end, side: nan if side in gone else known(factor)(search, end, side)
+
+    monkeypatch.setattr(module, "_by_likelihood", losing)
+    found = _leaky(0.6, 400, interval="stoye")
+    assert whole.interval is not None
+    assert found.interval is not None
+    quantile = next(float(n.facts["quantile"]) for n in whole.notes if n.code == "stoye set")
+    for k, side in enumerate((-1, 1)):
+        if side in gone:
+            assert found.interval[k] == side * inf
+        else:  # one-sided: 1.645 errors beyond the end
+            error = abs(whole.interval[k] - whole.pieces[-k][k]) / quantile
+            assert abs(found.interval[k] - found.pieces[-k][k]) == pytest.approx(1.6448536 * error, rel=1e-6)
+    assert [n.facts["side"] for n in found.notes if n.code == "set end lost"] == [
+        {-1: "lower", 1: "upper"}[side] for side in gone
+    ]
 
 
 def test_a_higher_level_is_wider() -> None:

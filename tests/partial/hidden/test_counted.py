@@ -185,7 +185,13 @@ def test_a_hidden_variable_with_one_effect_adds_nothing() -> None:
     text = ITEMS + "latent m; z -> x; x -> m -> F; x <-> F"
     graph = ht.graph(text)
     assert absorbed(graph, ["m"]) == ht.graph(ITEMS + "z -> x -> F; x <-> F").with_(observed=graph.observed)
-    for more in ("m <-> z", "m -> y", "variance m [2]", "x -> m [0.5]"):  # each says something of m
+    for more in (
+        "m <-> z",
+        "m -> y",
+        "variance m [2]",
+        "x -> m [0.5]",
+        "m -> F [k]; z -> x [k]",
+    ):  # each says something of m
         kept = ht.graph(f"{text}; {more}")
         assert absorbed(kept, ["m"]) == kept
     structure, question, assume = CASES[2]
@@ -216,6 +222,27 @@ def test_assumptions_that_mean_another_thing_without_a_hidden_variable() -> None
         ht.bounds(text, seen, question, assume="abs(z -> m) <= 0.1")
     with pytest.raises(GraphError, match="about hidden 'm'"):
         ht.bounds(text, seen, "x ~> m", assume=assume)
+
+
+def test_two_items_beside_a_cause_that_is_assumed_to_be_none_tell_no_factor() -> None:
+    data = rows_like("abx", np.array([[2.0, 0.7, 0.0], [0.7, 1.5, 0.0], [0.0, 0.0, 1.0]]))
+    with pytest.raises(GraphError, match="effects of hidden 'F' do not tell"):
+        ht.bounds("latent F; x -> F -> {a, b}; F -> a [1]", data, "F ~> b", assume="x -> F = 0")
+
+
+def test_rows_in_clusters_that_lack_values() -> None:
+    """A cluster for each row says hardly more than the rows; copies in one cluster say what each says once."""
+    structure, question, assume = CASES[0]
+    _, _, seen = both(structure, question, assume)
+    rows = {v: np.where((np.arange(2000) + k) % 7 == 0, np.nan, x)[:600] for k, (v, x) in enumerate(seen.items())}
+    text = ITEMS + structure + "; variance F"
+    plain = ht.bounds(text, rows, question, assume=assume)
+    one = ht.bounds(text, rows, question, assume=assume, cluster=np.arange(600))
+    twice = {v: np.tile(x, 2) for v, x in rows.items()}
+    copies = ht.bounds(text, twice, question, assume=assume, cluster=np.tile(np.arange(600), 2))
+    assert one.pieces == plain.pieces
+    assert one.interval == pytest.approx(plain.interval, abs=0.1 * (plain.high - plain.low))
+    assert copies.interval == pytest.approx(one.interval, abs=0.02 * (plain.high - plain.low))
 
 
 GROWTH = "i -> {p, q, r, s} [1]; c -> q [1]; c -> r [2]; c -> s [3]; x -> {i, c}; i <-> c"

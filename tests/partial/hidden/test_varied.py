@@ -145,3 +145,35 @@ def test_what_hangs_on_hidden_variables_that_data_do_not_tell_is_refused() -> No
             ask("x ~> y")
     words = "\n".join(str(part) for part in rests_on(fit, parse_question("x ~> y")))
     assert "not available here" in words
+
+
+def test_items_whose_errors_may_go_together() -> None:
+    """Two items and another factor: data say nothing of a <-> b, and each of its values is fitted."""
+    text = "F -> {a, b, y}; G -> {c, d, y}; F <-> G; F -> a [1]; G -> c [1]; x -> y"
+    graph, model = population(text)
+    data = rows_like(graph.observed, np.asarray(model.cov), n=800)
+    fit = ht.fit("latent F, G; " + text, {v: x for v, x in data.items() if v not in "FG"})
+    told = [
+        Family(fit, parse_question("F ~> y"), tuple(read_edges(fit.graph, [e]))).told
+        for e in ("a <-> b", "a <-> c", "F <-> y")
+    ]
+    assert told == [False, True, False]
+    # Cov(a, b) = l_b Var F + w, so that a larger w needs another factor than these covariances have
+    limit, curve = 0.0, fit.sensitivity("F ~> y", edge="a <-> b", values=[0.0, 0.1, 0.2, 0.4, 0.6, 0.8])
+    at = model.names.index
+    unit = np.ones(len(model.names))
+    unit[at("G")] = model.T[at("G"), at("c")]  # of which c is the scale
+    cov = np.asarray(model.cov) * np.outer(unit, unit)
+    l_b = cov[at("b"), at("c")] / cov[at("a"), at("c")]
+    for w, found in zip(curve.values, curve.estimates, strict=True):
+        M = np.array([
+            [(cov[at("a"), at("b")] - w) / l_b, cov[at("F"), at("G")]], [cov[at("F"), at("G")], cov[at("G"), at("G")]]
+        ])  # fmt: skip
+        weights = np.linalg.solve(M, [cov[at("a"), at("y")], cov[at("c"), at("y")]])
+        left = cov[at("y"), at("y")] - weights @ M @ weights
+        if np.linalg.eigvalsh(M)[0] > 0.0 and left > model.T[at("x"), at("y")] ** 2 * cov[at("x"), at("x")]:
+            assert found == pytest.approx(float(weights[0]), rel=1e-3)
+            limit = float(w)
+        else:
+            assert np.isnan(found)
+    assert 0.0 < limit < 0.8

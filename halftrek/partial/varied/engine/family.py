@@ -15,6 +15,7 @@ from halftrek.estimation.given.data_kind import refit
 from halftrek.estimation.space import Space, make_space
 from halftrek.graphs import Edge, Graph
 from halftrek.identification import Verdict
+from halftrek.identification.local.jacobian import jacobian_test
 from halftrek.inference import How
 from halftrek.partial.hidden.counted import as_observed, counted, held_beside, without_errors
 from halftrek.partial.hidden.marked import unmarked
@@ -32,6 +33,7 @@ from halftrek.partial.varied.engine.walk import (
 from halftrek.queries import Query, check_query, evaluate
 from halftrek.queries.evaluate import values_of
 from halftrek.queries.observed.values import behind_question
+from halftrek.queries.types import DirectEffect, ErrorCovariance
 from halftrek.results.given.reading import asked_of
 from halftrek.trust.judge import SURE, Judged, judge_line, rests_of
 from halftrek.trust.strength import weakest_step
@@ -90,6 +92,20 @@ class Family:
             if seen.why_not or seen.loose or without_errors(self.fitted.model):
                 return False
         return not held and free_given_covariance(self.equations, self.start)
+
+    @cached_property
+    def told(self) -> bool:
+        """True if data tell the edges, so that they speak against other values than those of the fit.
+
+        Beside hidden variables there are edges that data leave free and whose values each have to be fitted.
+        """
+        if self.direct or not self.graph.hidden or self.graph.intercepts or held_beside(self.fitted)[1]:
+            return not self.direct
+        numbers = [
+            DirectEffect(e.first, e.second) if e.kind == "->" else ErrorCovariance(e.first, e.second)
+            for e in self.edges
+        ]
+        return any(jacobian_test(self.graph, number) for number in numbers)
 
     @cached_property
     def without_share(self) -> Flags:
@@ -183,7 +199,8 @@ class Family:
     def at(self, values: Floats) -> Points:
         """The models with these weights and covariances, one line for each."""
         if not self.direct:
-            return stacked([self._refit(line) for line in values], self.graph, self.fitted.model.names)
+            fits = [self._inside(self._refit(line)) for line in values]
+            return stacked(fits, self.graph, self.fitted.model.names)
         solutions = walk(self.equations, self.start, values / self.units)
         points = points_of(self.equations, solutions, self.fitted, self.graph)
         for edge, (_, i, j), column in zip(self.edges, self.equations.varied, values.T, strict=True):
@@ -234,6 +251,12 @@ class Family:
         except InputError:
             return None
         return found if found.converged else None
+
+    def _inside(self, found: Fitted | None) -> Fitted | None:
+        """None for a fit that would need negative variances: where an error ends at none that has some in the fit."""
+        if found is None or not self.graph.hidden:
+            return found
+        return found if set(without_errors(found.model)) <= set(without_errors(self.fitted.model)) else None
 
     def deviance(self, value: float) -> float | None:
         """How much twice the log-likelihood falls where one edge is held at a value; None if no model has it."""
