@@ -46,9 +46,32 @@ def test_nothing_is_said_without_kinds_or_of_what_is_only_conditioned_on(patient
     sex = np.random.default_rng(4).integers(0, 2, len(patients))
     kinds: dict[str, ColumnKind] = {"ill": "ordered", "drug": "acts"}
     given = ht.fit(f"{ILL}; sex -> ill", patients.assign(sex=sex), kinds=kinds)
-    assert "two values, unsaid" not in codes(given, RISK)
+    assert "two values, unsaid" not in codes(given, "drug ~> ill")
+    assert "two values, unsaid" not in codes(given, "P(ill=1 | do(drug=1), sex=1)")
+    assert "two values, unsaid" not in codes(given, "P(ill=1 | do(drug=1, sex=1))")
+    assert "two values, unsaid" not in codes(given, "P(drug=1)")  # which it does not cause
     caused = ht.fit(f"{ILL}; sex -> ill; age -> sex", patients.assign(sex=sex), kinds=kinds)
     assert "two values, unsaid" in codes(caused, RISK)
+
+
+def test_risks_that_are_averages_over_a_cause_of_two_values_say_that_it_was_taken_for_normal() -> None:
+    random = np.random.default_rng(8)
+    rare, (z, error, chance) = (random.random(2000) < 0.15) * 1, random.normal(size=(3, 2000))
+    drug = (0.8 * z + rare + chance > 0.3) * 1
+    tired = drug + z + error
+    rows = pd.DataFrame({"rare": rare, "z": z, "drug": drug, "ill": (0.7 * drug + 2.5 * rare + error > 1.2) * 1})
+    graph = "z -> drug; rare -> {drug, ill}; drug -> {ill, tired}; z -> tired"
+    kinds: dict[str, ColumnKind] = {"drug": "acts", "ill": "ordered"}
+    fit, right = (
+        ht.fit(graph, rows.assign(tired=tired), kinds=kinds | more) for more in ({}, {"rare": "acts"})
+    )  # fmt: skip
+    assert abs(right.query("P(ill=1)").value - rows["ill"].mean()) < 0.01
+    assert abs(fit.query("P(ill=1)").value - rows["ill"].mean()) > 0.03  # far from the share of the rows
+    for question in ("P(ill=1)", RISK, "P(ill=1 | do(drug=1), z=0)", "E[tired]"):
+        assert "kinds={'rare': 'acts'}" in str(fit.query(question)), question
+        assert "two values, unsaid" not in codes(right, question)
+    for question in ("E[tired | do(drug=1)]", "drug ~> tired", "P(ill=1 | rare=1)"):
+        assert "two values, unsaid" not in codes(fit, question), question
 
 
 def test_a_column_that_separates_another_is_refused_by_name() -> None:
