@@ -89,6 +89,18 @@ def test_a_column_that_separates_another_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("kinds", [{"o": "ordered"}, {"o": "ordered", "x": "acts"}])
+def test_a_plain_column_of_one_value_is_refused_by_name(kinds: dict[str, ColumnKind]) -> None:
+    x = np.arange(301) % 2
+    rows = pd.DataFrame({"x": x, "c": 0.1, "o": (x + np.random.default_rng(7).normal(size=301) > 0) * 1})
+    assert np.std(rows["c"].to_numpy()) > 0.0  # by rounding
+    with pytest.raises(DataError, match="'c' has one value in all rows"):
+        ht.fit("x -> o; c -> o", rows, kinds=kinds)
+    both = rows.assign(c=np.where(np.arange(301) < 150, 0.1, np.random.default_rng(9).normal(size=301)))
+    groups = ht.fit("x -> o; c -> o", both.assign(g=np.arange(301) < 150), kinds=kinds, by="g")
+    assert groups.query("c ~> o")["estimate"].notna().tolist() == [True, False]
+
+
+@pytest.mark.parametrize("kinds", [{"o": "ordered"}, {"o": "ordered", "x": "acts"}])
 def test_few_events_are_counted(kinds: dict[str, ColumnKind]) -> None:
     x = np.arange(400) % 2
     events = np.zeros(400, dtype=int)
