@@ -94,7 +94,7 @@ def _averaged(graph: Graph, query: Query, v: str, kinds: Set[str]) -> bool:
     A mean of what is linear in the cause needs no more than its mean, and no average is taken where it is given or set.
     """
     for leaf in leaves_of(query):
-        if isinstance(leaf, (*EFFECTS, ErrorCovariance)):
+        if isinstance(leaf, (*EFFECTS, ErrorCovariance, Arithmetic)):  # of arithmetic, the leaves are looked at
             continue
         case = case_of(leaf)
         if any(u.variable == v and not u.changes for u in case.given):
