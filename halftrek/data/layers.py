@@ -29,7 +29,6 @@ def read_layer(
     covariance, for weights of these.
     """
     whole = all_rows(rows)
-    whole = whole.take(np.asarray(~np.isnan(whole.values).all(axis=1)))
     layer = layer_of(rows.names, whole.values, kinds, whole.weights, labels_of(levels))
     n = read.total if isinstance(read, Patterns) else read.n
     if spread:
@@ -43,14 +42,20 @@ def read_layer(
 
 
 def all_rows(rows: RowReader) -> RowBlock:
-    """Every row at once."""
+    """Every row at once, but those without any value, which say nothing and are in no count."""
     blocks = list(rows.blocks())
     values = np.concatenate([b.values for b in blocks]).astype(float)
     parts: list[Floats | None] = []
     for name in ("weights", "cluster"):
         found = [part for b in blocks if (part := getattr(b, name)) is not None]
         parts.append(np.concatenate(found) if found else None)
-    return RowBlock(values, *parts)
+    there = ~np.isnan(values).all(axis=1)
+    if there.all():
+        return RowBlock(values, *parts)
+    weights, cluster = (None if part is None else part[there] for part in parts)
+    if cluster is not None:  # without the numbers of clusters that are gone
+        cluster = np.unique(cluster, return_inverse=True)[1].ravel()
+    return RowBlock(values[there], weights, cluster)
 
 
 def labels_of(categories: Categories) -> dict[str, tuple[str, ...]]:

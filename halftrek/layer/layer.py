@@ -166,9 +166,8 @@ def _ordered_pairs(
 
 def refuse_margin(name: str, margin: Margin, column: Floats, least: int) -> None:
     """Raise for a column of one value, of too many categories, or with fewer than ``least`` rows in one of them."""
-    if margin.kind == "plain":
-        return
-    if len(margin.values) < 2:
+    plain = margin.kind == "plain"  # whose variance may be a little more than nothing by rounding
+    if len(margin.values) < 2 if not plain else len(column) > 0 and column.min() == column.max():
         raise DataError(f"{name!r} has one value in all rows; leave it out of the graph")
     if not margin.cut:
         return

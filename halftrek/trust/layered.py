@@ -64,10 +64,11 @@ def judged_layer(
 
 def few_events(fit: Fitted, query: Query) -> list[Note]:
     """Outcomes in categories of which one side has few rows for each parameter of its equation, a cut among them."""
-    found, asked = [], set(variables_of(query))
+    found, asked, layer = [], set(variables_of(query)), fit.moments.layer
     for v, margin in margins_of(fit).items():
         if margin.cut and v in asked and fit.graph.parents(v):
-            events = fit.n * float(np.minimum(margin.below, 1.0 - margin.below).min())
+            have = 1.0 if layer is None else float(layer.have.diagonal()[layer.names.index(v)])  # not missing
+            events = fit.n * have * float(np.minimum(margin.below, 1.0 - margin.below).min())
             parameters = 1 + len(fit.graph.parents(v))
             if events < EVENTS * parameters - 1e-9:
                 what = "value" if len(margin.values) == 2 else "side of a cut"

@@ -123,6 +123,9 @@ def _spread(fit: Fitted, slope: Floats, sigma: Floats) -> float:
 
 
 def _looks_at_rows(fit: Fitted) -> bool:
+    """Are rows in clusters or weighted, and complete? Those with holes have no products of their own."""
+    if fit.acting is not None and fit.acting.missing:
+        return False
     return kind_of_data(fit).moments_suffice and has_rows(fit) and (is_clustered(fit) or sampled(fit) is not None)
 
 

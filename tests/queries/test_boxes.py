@@ -118,6 +118,13 @@ def test_an_outcome_that_a_box_determines(count: int) -> None:
     np.testing.assert_allclose(found.below(np.array([-0.4])), [[share]], atol=1e-9)
 
 
+def test_an_outcome_whose_variance_is_less_than_nothing_by_rounding_has_moments() -> None:
+    cov = np.array([[1.0, 0.0], [0.0, -1e-17]])
+    with np.errstate(invalid="raise"):
+        found = Boxed(np.array([[0.0, 3.0]]), cov, np.array([[-1.0]]), np.array([[1.0]]), exact=True).moments()
+    np.testing.assert_allclose(found, [[3.0, 9.0]], rtol=1e-9)
+
+
 def test_far_boxes_keep_their_digits_and_impossible_ones_have_no_answer() -> None:
     cov = np.array([[1.0, 0.6], [0.6, 1.0]])
     far = [Boxed(np.zeros((1, 2)), cov * s, np.array([[a]]), np.array([[b]])) for s, a, b in ((1.0, 5.0, 6.0),)]

@@ -46,9 +46,32 @@ def test_nothing_is_said_without_kinds_or_of_what_is_only_conditioned_on(patient
     sex = np.random.default_rng(4).integers(0, 2, len(patients))
     kinds: dict[str, ColumnKind] = {"ill": "ordered", "drug": "acts"}
     given = ht.fit(f"{ILL}; sex -> ill", patients.assign(sex=sex), kinds=kinds)
-    assert "two values, unsaid" not in codes(given, RISK)
+    assert "two values, unsaid" not in codes(given, "drug ~> ill")
+    assert "two values, unsaid" not in codes(given, "P(ill=1 | do(drug=1), sex=1)")
+    assert "two values, unsaid" not in codes(given, "P(ill=1 | do(drug=1, sex=1))")
+    assert "two values, unsaid" not in codes(given, "P(drug=1)")  # which it does not cause
     caused = ht.fit(f"{ILL}; sex -> ill; age -> sex", patients.assign(sex=sex), kinds=kinds)
     assert "two values, unsaid" in codes(caused, RISK)
+
+
+def test_risks_that_are_averages_over_a_cause_of_two_values_say_that_it_was_taken_for_normal() -> None:
+    random = np.random.default_rng(8)
+    rare, (z, error, chance) = (random.random(2000) < 0.15) * 1, random.normal(size=(3, 2000))
+    drug = (0.8 * z + rare + chance > 0.3) * 1
+    tired = drug + z + error
+    rows = pd.DataFrame({"rare": rare, "z": z, "drug": drug, "ill": (0.7 * drug + 2.5 * rare + error > 1.2) * 1})
+    graph = "z -> drug; rare -> {drug, ill}; drug -> {ill, tired}; z -> tired"
+    kinds: dict[str, ColumnKind] = {"drug": "acts", "ill": "ordered"}
+    fit = ht.fit(graph, rows.assign(tired=tired), kinds=kinds)
+    kinds["rare"] = "acts"
+    right = ht.fit(graph, rows.assign(tired=tired), kinds=kinds)
+    assert abs(right.query("P(ill=1)").value - rows["ill"].mean()) < 0.01
+    assert abs(fit.query("P(ill=1)").value - rows["ill"].mean()) > 0.03  # far from the share of the rows
+    for question in ("P(ill=1)", RISK, "P(ill=1 | do(drug=1), z=0)", "E[tired]"):
+        assert "kinds={'rare': 'acts'}" in str(fit.query(question)), question
+        assert "two values, unsaid" not in codes(right, question)
+    for question in ("E[tired | do(drug=1)]", "drug ~> tired", "P(ill=1 | rare=1)"):
+        assert "two values, unsaid" not in codes(fit, question), question
 
 
 def test_a_column_that_separates_another_is_refused_by_name() -> None:
@@ -66,6 +89,18 @@ def test_a_column_that_separates_another_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("kinds", [{"o": "ordered"}, {"o": "ordered", "x": "acts"}])
+def test_a_plain_column_of_one_value_is_refused_by_name(kinds: dict[str, ColumnKind]) -> None:
+    x = np.arange(301) % 2
+    rows = pd.DataFrame({"x": x, "c": 0.1, "o": (x + np.random.default_rng(7).normal(size=301) > 0) * 1})
+    assert np.std(rows["c"].to_numpy()) > 0.0  # by rounding
+    with pytest.raises(DataError, match="'c' has one value in all rows"):
+        ht.fit("x -> o; c -> o", rows, kinds=kinds)
+    both = rows.assign(c=np.where(np.arange(301) < 150, 0.1, np.random.default_rng(9).normal(size=301)))
+    groups = ht.fit("x -> o; c -> o", both.assign(g=np.arange(301) < 150), kinds=kinds, by="g")
+    assert groups.query("c ~> o")["estimate"].notna().tolist() == [True, False]
+
+
+@pytest.mark.parametrize("kinds", [{"o": "ordered"}, {"o": "ordered", "x": "acts"}])
 def test_few_events_are_counted(kinds: dict[str, ColumnKind]) -> None:
     x = np.arange(400) % 2
     events = np.zeros(400, dtype=int)
@@ -79,6 +114,15 @@ def test_few_events_are_counted(kinds: dict[str, ColumnKind]) -> None:
             assert not said
         else:
             assert said[0].startswith("o: 19 of 400 rows have its rarer value, for 2 parameters")
+
+
+def test_events_that_are_missing_are_not_counted() -> None:
+    rows = pd.DataFrame({"x": np.random.default_rng(2).normal(size=400), "o": np.arange(400) % 10 == 0}).astype(float)
+    assert "few events" not in codes(ht.fit("x -> o", rows, kinds={"o": "ordered"}), "P(o=1 | do(x=1))")
+    rows.loc[200:, "o"] = np.nan  # 40 events become 20, then 15
+    rows.loc[:49, "o"] = np.nan
+    said = str(ht.fit("x -> o", rows, kinds={"o": "ordered"}).query("P(o=1 | do(x=1))"))
+    assert "o: 15 of 400 rows have its rarer value" in said
 
 
 def test_words_where_a_category_acts_are_not_those_of_a_linear_model(patients: pd.DataFrame) -> None:

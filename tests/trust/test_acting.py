@@ -41,3 +41,26 @@ def test_few_clusters_are_said_of_every_interval() -> None:
     ]
     table = fit.params()
     assert table[table["se"] > 0.0]["note"].str.contains("few clusters").all()
+
+
+def test_a_weak_instrument_is_named_where_rows_in_clusters_have_holes() -> None:
+    data = rows(0.05)
+    data.loc[::20, "z"] = np.nan
+    fit = ht.fit(GRAPH, data, kinds={"d": "acts"}, cluster="place")
+    assert "weak, acting" in [n.code for n in fit.query("d ~> y").notes]
+
+
+def test_rows_without_any_value_change_nothing_but_their_count() -> None:
+    data = rows(0.8, 300)
+    data.loc[::7, "z"] = np.nan
+    empty = pd.DataFrame({"z": np.nan, "d": np.nan, "y": np.nan, "place": [3, 100, 101]})
+    for table in (data, data.dropna()):  # with and without other holes
+        one, other = (
+            ht.fit(GRAPH, some, kinds={"d": "acts"}, cluster="place") for some in (table, pd.concat([table, empty]))
+        )
+        a, b = (fit.query("P(d=1 | do(z=1))") for fit in (one, other))
+        assert (a.value, a.se) == pytest.approx((b.value, b.se), rel=1e-9)
+        beside = [[n.code for n in x.notes if n.code not in ("missing values", "rows left out")] for x in (a, b)]
+        assert beside[0] == beside[1]
+        pair = [fit.query("d ~> y", interval="bootstrap", replicates=5, random_state=1).se for fit in (one, other)]
+        assert pair[0] == pytest.approx(pair[1], rel=1e-6)

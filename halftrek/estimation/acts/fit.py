@@ -97,14 +97,13 @@ def fit_acting(
     _refuse(graph, margins)
     if like is None:
         for k, v in enumerate(graph.observed):
+            own = values[here[:, k], k]
             if v in margins:
-                refuse_margin(v, margins[v], values[:, k], 2)
+                refuse_margin(v, margins[v], own, 2)
+            elif len(own) and own.min() == own.max():
+                raise DataError(f"{v!r} has one value in all rows; leave it out of the graph")
     units = None if like is None else (like.centre, like.scale)
     centre, scale = units or standard_units(graph.observed, values, margins)
-    if not scale.all():
-        raise DataError(
-            f"{graph.observed[int(np.argmin(scale))]!r} has one value in all rows; leave it out of the graph"
-        )
     places = Places(graph, margins, centre, scale, held)
     rows = in_units(graph.observed, values, margins, centre, scale)
     if not here.all():

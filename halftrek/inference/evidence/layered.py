@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from halftrek.data.columns.kinds import shapes
 from halftrek.data.columns.ordered import in_order
 from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import data_of
+from halftrek.graphs import Graph
 from halftrek.layer import Margin
 from halftrek.notes import Note, note
-from halftrek.queries import Query, Standardized
-from halftrek.queries.kinds.effects import EFFECTS, ends_of
-from halftrek.queries.kinds.terms import Arithmetic, Leaf, leaves
+from halftrek.queries import Query, Standardized, variables_of
+from halftrek.queries.kinds.effects import EFFECTS, ErrorCovariance, ends_of
+from halftrek.queries.kinds.terms import Arithmetic, Leaf, case_of, leaves, sums_of
 
 
 def layer_notes(fit: Fitted, query: Query) -> tuple[Note, ...]:
@@ -63,19 +64,21 @@ def taken_notes(fit: Fitted) -> tuple[Note, ...]:
     return (note("taken for", columns="; ".join(texts)),)
 
 
-def unsaid_notes(fit: Fitted, about: Iterable[str] | None = None) -> tuple[Note, ...]:
+def unsaid_notes(fit: Fitted, query: Query | None = None) -> tuple[Note, ...]:
     """Causes of two values of which nobody said what acts, where columns have kinds: each was taken for normal.
 
-    ``about`` are the variables of a question, whose ancestors matter to it; without it all. Where other categories act,
-    a cause that has none itself is only conditioned on, whatever its distribution.
+    Ancestors of a question's variables matter to it; without one, all do. Where other categories act, a cause that has
+    none itself is only conditioned on, whatever its distribution, but by answers that are averages over it.
     """
     kinds = margins_of(fit)
     if not kinds:
         return ()
     graph, found = fit.graph, list[Note]()
-    concerned = set(graph.observed) if about is None else graph.ancestors(set(about) & set(graph.observed)) | set(about)
+    about = set(graph.observed) if query is None else set(variables_of(query))
+    concerned = graph.ancestors(about & set(graph.observed)) | about
     for v, shape in shapes(data_of(fit)).items():
         given = fit.acting is not None and not graph.parents(v) and not graph.siblings(v)
+        given = given and (query is None or not _averaged(graph, query, v, kinds.keys()))
         if shape == "two values" and v in concerned and v not in kinds and not given:
             behind = [u for u in graph.observed if u in concerned & kinds.keys() & graph.descendants({v}) - {v}]
             if behind and graph.hidden:
@@ -83,6 +86,26 @@ def unsaid_notes(fit: Fitted, about: Iterable[str] | None = None) -> tuple[Note,
             elif behind:
                 found.append(note("two values, unsaid", variable=v, effect=behind[0]))
     return tuple(found)
+
+
+def _averaged(graph: Graph, query: Query, v: str, kinds: Set[str]) -> bool:
+    """True if an answer is an average over a cause of what it does to columns that are in categories or ranked.
+
+    A mean of what is linear in the cause needs no more than its mean, and no average is taken where it is given or set.
+    """
+    for leaf in leaves_of(query):
+        if isinstance(leaf, (*EFFECTS, ErrorCovariance, Arithmetic)):  # of arithmetic, the leaves are looked at
+            continue
+        case = case_of(leaf)
+        if any(u.variable == v and not u.changes for u in case.given):
+            continue
+        sums = (*sums_of(leaf), *(event.of for event in case.events))
+        for u in (*case.given, *(variant for of in sums for _, variant in of.parts)):
+            held = {*u.held, *case.placed(u).held}
+            world = Graph([e for e in graph.directed if e[1] not in held], observed=graph.observed)
+            if v not in held and world.ancestors({u.variable}) & world.descendants({v}) & kinds:
+                return True
+    return False
 
 
 def margins_of(fit: Fitted) -> dict[str, Margin]:

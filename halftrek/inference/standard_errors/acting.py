@@ -138,7 +138,7 @@ def drawn_again(fit: Fitted, how: How) -> tuple[Acting, ...]:
 def _replicates(fit: Fitted, replicates: int, random_state: int, progress: object) -> tuple[Acting, ...]:
     """The parameters (and ranks) of data sets drawn like this one, from where those of all rows ended."""
     acting = acting_of(fit)
-    source = rows_needed(fit, 'interval="bootstrap"')
+    source = rows_needed(fit, 'interval="bootstrap"', 'ask for interval="influence"')
     rows, sampling = all_rows(source), source.sampling is not None
     kinds: dict[str, ColumnKind] = {v: m.kind for v, m in acting.margins.items()}
     found = []

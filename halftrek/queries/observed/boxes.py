@@ -49,7 +49,7 @@ class Boxed:
 
     def moments(self) -> Floats:
         """Mean and mean square of the outcome, a line for each unit."""
-        sd = float(np.sqrt(self.cov[-1, -1])) or 1.0
+        sd = float(np.sqrt(max(self.cov[-1, -1], 0.0))) or 1.0  # of what is determined it is zero but for rounding
         return self._shares(2, lambda part: part.moments(), np.array([sd, np.inf]))
 
     def _shares(self, count: int, of: Callable[[_Part], Floats], sizes: Floats) -> Floats:

@@ -208,7 +208,8 @@ def _of_chances(below: Floats, values: Floats) -> Floats:
 def category_chances(units: Boxed, margin: Margin) -> Floats:
     """The probability of each category, a line for each unit."""
     below = units.below(margin.cuts)
-    return np.diff(np.concatenate([np.zeros((len(below), 1)), below, np.ones((len(below), 1))], axis=1), axis=1)
+    ends = np.concatenate([np.zeros((len(below), 1)), below, np.ones((len(below), 1))], axis=1)
+    return np.maximum(np.diff(ends, axis=1), 0.0)  # rounding may leave less than nothing
 
 
 @dataclass(frozen=True, eq=False)
