@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -60,7 +60,7 @@ def piece_of(number: int, rows: int, columns: int) -> np.ndarray:
     """Rows with one common cause, about a mean of ten."""
     rng = np.random.default_rng(number)
     table = rng.standard_normal((columns, rows), dtype=np.float32).astype(np.float64)
-    return 10.0 + table + 0.5 * table[0]
+    return np.asarray(10.0 + table + 0.5 * table[0])
 
 
 def make(path: Path, case: Case) -> None:
@@ -77,7 +77,7 @@ def make(path: Path, case: Case) -> None:
             table = pa.table(dict(zip(head, piece_of(number, rows, case.columns), strict=True)))
             parquet.write_table(table, inside / f"rows-{number}.parquet", compression="snappy")
         return
-    writer = None
+    writer, sink = None, cast("Any", str(path))
     for number, rows in cut:
         table = pa.table(dict(zip(head, piece_of(number, rows, case.columns), strict=True)))
         if case.table == "parquet":
@@ -90,7 +90,7 @@ def make(path: Path, case: Case) -> None:
             writer.write_table(table)
     assert writer is not None
     writer.close()
-    if case.table == "csv.gz":
+    if not isinstance(sink, str):
         sink.close()
 
 
@@ -294,8 +294,8 @@ def main() -> None:
                 some = replace(case, rows=max(1_000, int(case.rows * args.share)))
                 path = prepared(folder, some)
                 size = some.rows * some.read * 8 / 2**20
-                found = [asked(some, path, what) for what in ("bare", "sums")]
-                lines.append(engines_page.line(case.name, *found, size))
+                bare, sums = asked(some, path, "bare"), asked(some, path, "sums")
+                lines.append(engines_page.line(case.name, bare, sums, size))
                 print(lines[-1], flush=True)
     spark = in_spark(args.share) if only in "spark" else []
     print("\n".join(engines_page.spark_lines(spark)), flush=True)

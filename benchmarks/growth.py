@@ -105,11 +105,11 @@ def _bars() -> Iterator[list[str]]:
         yield progress.silent
 
     drawn, looked_at = progress._drawn, progress._looked_at
-    progress._drawn, progress._looked_at = noted, lambda _: True  # type: ignore[assignment]
+    vars(progress).update(_drawn=noted, _looked_at=lambda _: True)
     try:
         yield shown
     finally:
-        progress._drawn, progress._looked_at = drawn, looked_at  # type: ignore[assignment]
+        vars(progress).update(_drawn=drawn, _looked_at=looked_at)
 
 
 class _Child:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 import halftrek as ht
+from halftrek.bottom.choices import ColumnKind
 from halftrek.graphs import Graph
 from halftrek.simulation import random_model
 
@@ -145,20 +146,20 @@ def factors(size: int) -> ht.Fit:
     return ht.fit(ht.from_lavaan(text, "cfa"), table)
 
 
-def ordered(size: int) -> tuple[Graph, Table, dict[str, str]]:
+def ordered(size: int) -> tuple[Graph, Table, dict[str, ColumnKind]]:
     """Columns of four levels, which say what lies behind them."""
     graph, table = graph_and_table(size)
     cut = {v: np.digitize(x, np.quantile(x, [0.25, 0.5, 0.75])) for v, x in table.items()}
     return graph, cut, {v: "behind" if graph.children(v) else "ordered" for v in graph.observed}
 
 
-def ordered_rows(rows: int) -> tuple[str, Table, dict[str, str]]:
+def ordered_rows(rows: int) -> tuple[str, Table, dict[str, ColumnKind]]:
     """An outcome of four levels in so many rows."""
     table = small_table(rows)
     return SMALL, {**table, "y": np.digitize(table["y"], [-1.0, 0.0, 1.0])}, {"y": "ordered"}
 
 
-def acting_rows(rows: int) -> tuple[str, Table, dict[str, str]]:
+def acting_rows(rows: int) -> tuple[str, Table, dict[str, ColumnKind]]:
     """A cause of three levels that acts, in so many rows."""
     rng = np.random.default_rng(5)
     x = rng.integers(0, 3, rows)

@@ -17,6 +17,7 @@ import numpy as np
 import halftrek as ht
 from benchmarks import growth_given as given
 from benchmarks.growth_given import SMALL, far
+from halftrek.bottom.choices import ColumnKind
 from halftrek.errors import HalftrekError
 from halftrek.identification import identify_all
 from halftrek.simulation import simulate
@@ -162,8 +163,8 @@ def _bounded(fit: ht.Fit) -> object:
     return fit.bounds("v0 -> v1", assume=["v0 -> v1 >= 0"])
 
 
-def _kinds(three: tuple[Any, given.Table, dict[str, str]]) -> ht.Fit:
-    return ht.fit(three[0], three[1], kinds=three[2])  # type: ignore[arg-type]
+def _kinds(three: tuple[Any, given.Table, dict[str, ColumnKind]]) -> ht.Fit:
+    return ht.fit(three[0], three[1], kinds=three[2])
 
 
 def _refused(run: Callable[[], object]) -> object:
