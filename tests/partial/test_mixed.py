@@ -124,3 +124,11 @@ def test_a_ratio_of_one_thing_is_one() -> None:
     assert result.pieces == ((1.0, 1.0),)
     assert result.lower.model is not None
     assert evaluate(result.query, result.lower.model) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", [40_004, 40_120])
+def test_a_search_along_an_equation_starts_all_over(seed: int) -> None:
+    """Four free weights and a correlation that is held: models were found far outside of what one corner had shown."""
+    result = found(mixed_setting(seed, 4))
+    assert result.certificate == "searched"
+    assert (result.low, result.high) == (-np.inf, np.inf)

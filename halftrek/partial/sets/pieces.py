@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from itertools import pairwise
+from math import inf, isfinite
 
 from halftrek.bottom.arrays import Floats
 
@@ -32,6 +33,33 @@ class Piece:
 
     low: Reached
     high: Reached
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Pieces, and whether they are proved: that nothing lies outside, or that nothing is there at all."""
+
+    pieces: list[Piece]
+    proved: bool
+    boxes: int = 0
+
+
+def farthest(sign: float, pieces: Sequence[Piece]) -> Reached:
+    """The end on one side."""
+    return pieces[-1].high if sign > 0 else pieces[0].low
+
+
+def narrowed(left: float, right: float, pieces: Sequence[Piece]) -> bool:
+    """True if a hole between two values is not there any more, or is smaller."""
+    return not any(a.high.value <= left and b.low.value >= right for a, b in pairwise(pieces))
+
+
+def endless_on(sign: float, pieces: Sequence[Piece]) -> list[Piece]:
+    """The same without an end on one side."""
+    last = Reached(sign * inf, None, False)
+    if sign < 0.0:
+        return [Piece(last, pieces[0].high), *pieces[1:]]
+    return [*pieces[:-1], Piece(pieces[-1].low, last)]
 
 
 def united(pieces: Iterable[Piece], touch: float = _TOUCH) -> list[Piece]:

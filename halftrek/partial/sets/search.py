@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,12 @@ SLACK = 1e-9  # by which a claim may be missed, in the size of its terms
 BINDS = 1e-7  # by which a claim may hold that still counts as reached
 _POINTS = 3000
 _STARTS = 5
+_AGAIN = 6  # programs from where the last one ended
+_GAIN = 0.01  # share by which it must have come farther for the next to begin
+_LEAP = 3.0  # times as far as the last answer
+_DECADES = 8  # such leaps
+_DESCENTS = 32  # to where the claims hold, where no point was met that obeys
+_USUAL = 30.0  # coordinates from which these begin
 
 
 def anywhere(_: Floats) -> bool:
@@ -68,6 +74,9 @@ def feasible_points(problem: Problem, rng: np.random.Generator) -> Floats:
     if len(inside) >= 20:
         return inside
     near = points[np.argsort(excess)[:8]]
+    if not len(inside):  # an equation, which chance never meets: descents from all over the box, not from one corner
+        usual = points[np.abs(points).max(axis=1) < _USUAL]
+        near = np.vstack([near, usual[:: max(1, len(usual) // _DESCENTS)][:_DESCENTS]])
     reached = [repaired(problem, u) for u in near]
     more = [u for u in reached if u is not None]
     return np.vstack([inside, *(u[None] for u in more)]) if more else inside
@@ -98,6 +107,35 @@ def improved(problem: Problem, sign: float, starts: Sequence[Floats]) -> tuple[f
             if bool(problem.claims.holds(x, SLACK)) and problem.sound(x):
                 best = value, x
     return best
+
+
+def driven(problem: Problem, sign: float, starts: Sequence[Floats]) -> tuple[float, Floats] | None:
+    """The same, again from where the last program ended, as long as the next comes farther."""
+    best = improved(problem, sign, starts)
+    if best is None:
+        return None
+    for _ in range(_AGAIN):
+        before = best
+        again = improved(problem, sign, [before[1]])
+        best = max((b for b in (before, again) if b is not None), key=lambda b: b[0])
+        if best[0] - before[0] <= _GAIN * abs(before[0]):
+            break
+    return best
+
+
+def outwards(answered: Callable[[float, float], Problem], away: float, starts: Sequence[Floats]) -> Iterator[Floats]:
+    """Points where the answer is some times as far as ``away``, and again as far, as long as programs arrive.
+
+    ``answered``: the problem with an answer between two numbers.
+    """
+    for _ in range(_DECADES):
+        low, high = sorted((_LEAP * away, _LEAP**3 * away))
+        beyond = answered(low, high)
+        reached = next((u for u in (repaired(beyond, v) for v in starts) if u is not None), None)
+        if reached is None:
+            return
+        yield reached
+        away, starts = float(beyond.form.both(reached)[0]), [reached, *starts]
 
 
 def spread_starts(points: Floats, values: Floats, count: int = _STARTS) -> list[Floats]:

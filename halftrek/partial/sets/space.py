@@ -7,7 +7,7 @@ climb to the ends. From outside: no model lies beyond an end. Holes between piec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from math import inf, isfinite
@@ -23,7 +23,7 @@ from halftrek.partial.exact.questions import Form
 from halftrek.partial.exact.rational import exact
 from halftrek.partial.sets.boxes import Branch, box_of, branches_of, far_along, poles_across, within
 from halftrek.partial.sets.line import Line, line_pieces, place_on_line, places_on_line
-from halftrek.partial.sets.pieces import Piece, Reached, united
+from halftrek.partial.sets.pieces import Found, Piece, Reached, endless_on, farthest, narrowed, united
 from halftrek.partial.sets.proof.beyond import Beyond
 from halftrek.partial.sets.proof.multipliers import multipliers_at
 from halftrek.partial.sets.proof.prove import Outcome, prove
@@ -31,8 +31,10 @@ from halftrek.partial.sets.search import (
     Problem,
     anywhere,
     binding_at,
+    driven,
     feasible_points,
     improved,
+    outwards,
     repaired,
     spread_starts,
 )
@@ -43,17 +45,11 @@ _ROUNDS = 4
 _STEPS = 6  # that a progress bar shows
 _HUGE = 1e4  # beside what is usual: perhaps there is no limit
 _ENDLESS = 1e5  # beyond reason
+_STARTS = 5  # of programs for an end
+_STARTS_ALONE = 24  # where nothing but they will tell
+_FAR = 30.0  # times as far as programs found first: no end was met on the way
 _NEAR = 12  # boxes that are left, from which programs look for a point
 _LINES = 12  # points through which lines are looked at for one value
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """Pieces, and whether they are proved: that nothing lies outside, or that nothing is there at all."""
-
-    pieces: list[Piece]
-    proved: bool
-    boxes: int = 0
 
 
 class Space:
@@ -145,7 +141,9 @@ class Space:
                 if self.quick:
                     return Found(pieces, False, self.boxes)
                 proved = False
-                pieces = self._without_huge(sign, pieces)
+                pieces = self._without_huge(sign, pieces) if few else self._followed(sign, pieces)
+        if not few:  # nor is any hole between what was found
+            return Found([Piece(pieces[0].low, pieces[-1].high)], proved=False, boxes=self.boxes)
         if len(pieces) > 1:
             done, pieces = self._prove_holes(pieces)
             proved = proved and done
@@ -276,16 +274,15 @@ class Space:
 
     def _end(self, sign: float, points: Floats, pieces: Sequence[Piece]) -> list[Piece]:
         """The farthest that programs come on one side, unless it is infinite already."""
-        if pieces and not isfinite(self._farthest(sign, pieces).value):
+        if pieces and not isfinite(farthest(sign, pieces).value):
             return []
+        count = _STARTS if len(self.coordinates) <= MOST_PROVED else _STARTS_ALONE
         with np.errstate(all="ignore"):
-            starts = spread_starts(points, sign * self.problem.form.both(points)[0])
+            starts = spread_starts(points, sign * self.problem.form.both(points)[0], count)
         starts += [end.u[self.coordinates] for p in pieces for end in (p.low, p.high) if end.u is not None]
-        best = improved(self.problem, sign, starts[:8])
+        best = driven(self.problem, sign, starts[: count + 3])
         if best is None:
             return []
-        again = improved(self.problem, sign, [best[1]])
-        best = max((b for b in (best, again) if b is not None), key=lambda b: b[0])
         far = self._outward(best[1]) if abs(best[0]) > _HUGE * self.scale else []
         return [self._piece(sign * best[0], best[1]), *far]
 
@@ -297,10 +294,6 @@ class Space:
         found = np.zeros(self.count)
         found[self.coordinates] = u
         return found
-
-    @staticmethod
-    def _farthest(sign: float, pieces: Sequence[Piece]) -> Reached:
-        return pieces[-1].high if sign > 0 else pieces[0].low
 
     # -- from outside -----------------------------------------------------------------------------
 
@@ -323,20 +316,32 @@ class Space:
             pieces = self._united([*pieces, *self._end(sign, u[None], pieces)])
         return self._proved(pieces)
 
-    def _without_huge(self, sign: float, pieces: list[Piece]) -> list[Piece]:
-        """An end that is not proved and far out beyond reason is taken for infinite."""
-        end = self._farthest(sign, pieces)
-        if self.form.outer != "same" or not sign * end.value > _ENDLESS * max(self.scale, 1e-300):
+    def _followed(self, sign: float, pieces: list[Piece]) -> list[Piece]:
+        """An end that programs alone found, followed outwards; if it goes many times as far, to infinity."""
+        end = farthest(sign, pieces)
+        if self.form.outer != "same" or end.u is None or not isfinite(end.value):
             return pieces
-        last = Reached(sign * inf, None, False)
-        if sign < 0.0:
-            return [Piece(last, pieces[0].high), *pieces[1:]]
-        return [*pieces[:-1], Piece(pieces[-1].low, last)]
+        first = sign * max(self.scale, abs(end.value))
+        starts = [end.u[self.coordinates], *self.shown[:_LINES]]
+        for u in outwards(self._answered, first, starts):
+            pieces = self._united([*pieces, self._piece(float(self.problem.form.both(u)[0]), u)])
+        return self._without_huge(sign, pieces, _FAR * abs(first))
+
+    def _answered(self, low: float, high: float) -> Problem:
+        """The same with an answer between two numbers."""
+        return self._problem([*self.claims, within(self.form, low, high)])
+
+    def _without_huge(self, sign: float, pieces: list[Piece], endless: float = inf) -> list[Piece]:
+        """An end that is not proved and far out beyond reason is taken for infinite."""
+        end, endless = farthest(sign, pieces), min(endless, _ENDLESS * max(self.scale, 1e-300))
+        if self.form.outer != "same" or not sign * end.value > endless:
+            return pieces
+        return endless_on(sign, pieces)
 
     def _prove_end(self, sign: float, pieces: list[Piece]) -> tuple[bool, list[Piece]]:
         """Prove an end, or move it to where a box that is left shows more, and try again."""
         for _ in range(self.rounds):
-            end = self._farthest(sign, pieces)
+            end = farthest(sign, pieces)
             if not isfinite(end.value):
                 return True, pieces
             inner = self._inner(end)
@@ -377,16 +382,11 @@ class Space:
             reached = [u for u in (repaired(self.problem, v) for v in near) if u is not None]
             lines = [p for u in reached for step in np.eye(len(u)) for p in self._on_line(u, step)]
             found = self._united([*pieces, *lines])
-            if not self._narrowed(left.high.value, right.low.value, found):
+            if not narrowed(left.high.value, right.low.value, found):
                 proved = False
                 found = [*pieces[:sure], Piece(left.low, right.high), *pieces[sure + 2 :]]
             pieces = found
         return False, self._united([Piece(pieces[0].low, pieces[-1].high)])
-
-    @staticmethod
-    def _narrowed(left: float, right: float, pieces: Sequence[Piece]) -> bool:
-        """True if a hole between two values is not there any more, or is smaller."""
-        return not any(a.high.value <= left and b.low.value >= right for a, b in pairwise(pieces))
 
     def _hole(self, left: Reached, right: Reached) -> Outcome | None:
         """Nothing between two ends, by halves, each with what binds at its end."""
