@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +25,14 @@ FILES = 8
 
 
 def written(folder: Path, rows: int, columns: int) -> str:
-    """A table of normal numbers as Parquet files."""
+    """A table of normal numbers as Parquet files; means within what expressions take for plain."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     rng = np.random.default_rng(0)
     folder.mkdir(parents=True)
     for k in range(FILES):
-        values = {f"x{i}": rng.normal(size=rows // FILES) + i % 10 for i in range(columns)}
+        values = {f"x{i}": rng.normal(size=rows // FILES) + i % 5 for i in range(columns)}
         pq.write_table(pa.table(values), folder / f"{k}.parquet")
     return str(folder)
 
@@ -101,6 +101,14 @@ def told(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
 
 
+def drained(batches: Iterable[Any]) -> Iterator[Any]:
+    """In a worker: rows are taken and counted; what they cost on their way is the least that workers can cost."""
+    import pyarrow as pa
+
+    rows = sum(batch.num_rows for batch in batches)
+    yield pa.RecordBatch.from_arrays([pa.array([rows], pa.int64())], ["rows"])
+
+
 def compare(frame: Any) -> dict[str, float | str]:
     """The scan (one sum of each column) beside our moments, by both ways."""
     from halftrek.data import read_moments
@@ -112,6 +120,9 @@ def compare(frame: Any) -> dict[str, float | str]:
         "Spark's own sums of the columns", lambda: frame.selectExpr(*(f"sum({v})" for v in columns)).collect()
     )
     found: dict[str, float | str] = {"bare": scan}
+    found["drained"] = measured(
+        "workers that do nothing", lambda: frame.mapInArrow(drained, "rows long").collect(), scan
+    )
     few = sums.FEW
     try:
         if len(columns) <= 10:

@@ -23,7 +23,7 @@ from halftrek.data.by_group.groups import read_groups
 from halftrek.data.sources.databases import shown, table_at
 from halftrek.data.sources.spark import from_spark, is_spark
 from halftrek.data.sources.spark import sums as spark_sums
-from halftrek.data.sources.spark.jobs import about_spark
+from halftrek.data.sources.spark.jobs import BATCH, PLAIN_BATCH, about_spark, larger_batches
 from halftrek.data.sources.spark.session import spark_table
 from halftrek.data.summing.sums import Column, Request
 from halftrek.errors import DataError
@@ -156,6 +156,26 @@ def test_a_hundred_thousand_groups(columns: int) -> None:
 
 
 # -- columns back ------------------------------------------------------------------------------------
+
+
+def test_the_size_of_batches_is_the_users() -> None:
+    """It is larger for us alone, and only where nobody has set one."""
+    settings = spark_session().conf
+    with larger_batches(spark_session(), 10):
+        assert settings.get(BATCH) == "100000"
+    assert settings.get(BATCH) == PLAIN_BATCH
+    with larger_batches(spark_session(), 1_000):  # ten thousand rows of so many columns are large already
+        assert settings.get(BATCH) == PLAIN_BATCH
+    settings.set(BATCH, "777")
+    try:
+        with larger_batches(spark_session(), 10):
+            assert settings.get(BATCH) == "777"
+        assert settings.get(BATCH) == "777"
+    finally:
+        settings.unset(BATCH)
+    with pytest.raises(ZeroDivisionError), larger_batches(spark_session(), 10):
+        _ = 1 / 0
+    assert settings.get(BATCH) == PLAIN_BATCH
 
 
 def rows_of(frame: Any, key: str, names: list[str]) -> np.ndarray:

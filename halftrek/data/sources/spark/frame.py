@@ -13,7 +13,7 @@ from halftrek.data.sources.guard import in_our_words
 from halftrek.data.sources.memory import from_batches
 from halftrek.data.sources.source import KEY, TIMES, Source, State
 from halftrek.data.sources.spark.columns import with_columns
-from halftrek.data.sources.spark.jobs import STATES, about_spark, as_row, fetched, own_place
+from halftrek.data.sources.spark.jobs import STATES, about_spark, as_row, fetched, larger_batches, own_place
 from halftrek.data.sources.spark.merging import merged
 from halftrek.data.sources.spark.sums import FEW_BY_GROUP, expression, quick_sums, quoted
 from halftrek.data.summing.sums import Request, Sums
@@ -125,7 +125,8 @@ def _spread(
     chosen = frame.select(*(frame[quoted(v)] for v in columns))
     if together:
         chosen = chosen.repartition(*(chosen[quoted(v)] for v in together))
-    return merged(chosen.mapInArrow(partial(_on_batches, work, merge), STATES), merge)
+    with larger_batches(frame.sparkSession, len(columns)):
+        return merged(chosen.mapInArrow(partial(_on_batches, work, merge), STATES), merge)
 
 
 def _on_batches(
