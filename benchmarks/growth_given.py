@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 import halftrek as ht
+from benchmarks.problems import giant_problem
 from halftrek.bottom.choices import ColumnKind
 from halftrek.graphs import Graph
 from halftrek.simulation import random_model
@@ -51,6 +52,22 @@ def far(graph: Graph) -> tuple[str, str]:
     """The first variable and the last one that it causes."""
     below = graph.descendants("v0")
     return "v0", [v for v in graph.topological_order if v in below][-1]
+
+
+def dense(size: int) -> Graph:
+    """Two parents a variable, and as many arcs as variables."""
+    rng = np.random.default_rng(size)
+    names = [f"v{i}" for i in range(size)]
+    arrows = [(names[j], names[i]) for i in range(1, size) for j in rng.choice(i, size=min(i, 2), replace=False)]
+    arcs = {tuple(sorted(rng.choice(size, 2, replace=False).tolist())) for _ in range(size)}
+    return Graph(arrows, [(names[i], names[j]) for i, j in sorted(arcs)], observed=names)
+
+
+def one_district(size: int) -> tuple[Graph, ht.Moments]:
+    """All variables in one district: arcs between neighbours, arrows over two and five places."""
+    found = giant_problem(size)
+    assert found.moments is not None
+    return found.graph, found.moments
 
 
 def small_table(rows: int) -> Table:

@@ -184,6 +184,7 @@ def _sum_of_effects(fit: ht.Fit) -> object:
 FITS = (
     _op("ht.fit(graph, table)", "ht.fit", given.graph_and_table, lambda g: ht.fit(*g), (*VARIABLES, 1_000, 3_000)),
     _op("ht.fit, one hidden cause", "ht.fit", given.children, lambda g: ht.fit(*g), (50, 100, 200, 300, 600)),
+    _op("ht.fit, one district", "ht.fit", given.one_district, lambda g: ht.fit(*g), (50, 100, 200, 400, 800)),
     _op("ht.fit of factors, five items each", "ht.fit ht.from_lavaan", given.items,
         lambda g: ht.fit(ht.from_lavaan(g[0], "cfa"), g[1])),
     _op("ht.fit, ordered columns", "ht.fit", given.ordered, _kinds),
@@ -207,6 +208,7 @@ GRAPHS = (
     _graph("ht.format_graph(graph)", "ht.format_graph", ht.format_graph),
     _graph("ht.identify, far effect", "ht.identify Verdict.explain Verdict.summary Verdict.to_dict", _verdict),
     _graph("halftrek identify --all", "ht.identify", identify_all, (25, 50, 100)),
+    _op("halftrek identify --all, two parents and an arc each", "ht.identify", given.dense, identify_all, (10, 25, 50)),
     _op("ht.identify, not identified", "ht.identify", given.confounded, lambda g: ht.identify(g, "v0 -> v1")),
     _op('ht.identify(scope="non-normal")', "ht.identify", given.confounded,
         lambda g: ht.identify(g, "v0 -> v1", scope="non-normal")),
@@ -229,7 +231,7 @@ ANSWERS = (
     _far("fit.effect, far, explained", "Answer.explain", lambda f, x, y: f.effect(x, y).explain()),
     _far("fit.effect, far, profile", "Fit.effect", lambda f, x, y: f.effect(x, y, interval="profile")),
     _far("fit.effect, far, bootstrap of 100", "Fit.effect",
-         lambda f, x, y: f.effect(x, y, interval="bootstrap", replicates=100)),
+         lambda f, x, y: f.effect(x, y, interval="bootstrap", replicates=100), (*VARIABLES, 500)),
     _far("fit.query, an intervention", "Fit.query", lambda f, x, y: f.query(f"P({y} | do({x}=1), v1=0.3)")),
     _far("fit.query, a counterfactual", "Fit.query", lambda f, x, y: f.query(f"P({y}_{{{x}=1}} | {x}=0, {y}=2)")),
     _fit("fit.query, a sum of 40 effects", "Fit.query ht.parse_question", _sum_of_effects),
@@ -256,7 +258,7 @@ ANSWERS = (
 )  # fmt: skip
 
 TABLES = (
-    _fit("fit.params()", "Fit.params", lambda f: f.params()),
+    _fit("fit.params()", "Fit.params", lambda f: f.params(), (*VARIABLES, 1_000, 3_000)),
     _fit('fit.params(interval="robust")', "Fit.params", lambda f: f.params(interval="robust")),
     _fit("fit.effects()", "Fit.effects", lambda f: f.effects()),
     _fit('fit.effects(interval="robust")', "Fit.effects", lambda f: f.effects(interval="robust")),
@@ -272,7 +274,7 @@ TABLES = (
     _fit("fit.summary() and to_dict()", "Fit.summary Fit.to_dict", lambda f: (f.summary(), f.to_dict())),
     _fit("fit.report(path)", "Fit.report", lambda f: _in_folder(lambda folder: f.report(folder / "report.html"))),
     _fit("ht.compare, four graphs", "ht.compare", _compare),
-    _fit("fit.save and ht.load", "Fit.save ht.load", _saved),
+    _fit("fit.save and ht.load", "Fit.save ht.load", _saved, (*VARIABLES, 1_000, 2_000)),
     _fit("model.save and ht.load", "ht.save CGLSCM.save", _model_saved),
     _fit("what else a model has", "CGLSCM.total_effect CGLSCM.query CGLSCM.summary CGLSCM.to_dict CGLSCM.do "
          "CGLSCM.distribution CGLSCM.reorder CGLSCM.from_parameters Gaussian.given Gaussian.marginal Gaussian.sample "
