@@ -164,8 +164,9 @@ def factors(size: int) -> ht.Fit:
 
 
 def ordered(size: int) -> tuple[Graph, Table, dict[str, ColumnKind]]:
-    """Columns of four levels, which say what lies behind them."""
-    graph, table = graph_and_table(size)
+    """Columns of four levels, which say what lies behind them; 5,000 rows, since pairs are looked at one by one."""
+    graph = graph_of(size)
+    table = table_of(graph, 5000)
     cut = {v: np.digitize(x, np.quantile(x, [0.25, 0.5, 0.75])) for v, x in table.items()}
     return graph, cut, {v: "behind" if graph.children(v) else "ordered" for v in graph.observed}
 

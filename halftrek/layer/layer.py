@@ -206,7 +206,7 @@ def _refuse_no_covariance(layer: Layer) -> None:
     if values[0] > 1e-10:
         return
     most = np.argsort(-np.abs(vectors[:, 0]))
-    far = [layer.names[k] for k in most if abs(vectors[k, 0]) > 0.3][:5]
+    far = [layer.names[k] for place, k in enumerate(most[:5]) if place < 3 or abs(vectors[k, 0]) > 0.3]
     raise DataError(
         f"the correlations behind {listed(far)} are no covariance matrix (smallest eigenvalue {values[0]:.3g}): they "
         f"are found pair by pair, and these do not go together. Leave one of the columns out, merge categories, or "

@@ -51,9 +51,10 @@ def best_correlations(table: Floats, h: Floats, k: Floats) -> Floats:
     for _ in range(STEPS):
         at = cells(h, k, r)
         share = np.maximum(at.share, LEAST)
-        score = at.by_r / share
+        score = np.where(table > 0.0, at.by_r / share, 0.0)  # of an empty cell, next to which a share may be nothing
         slope = (table * score).sum(axis=(1, 2))
-        bend = (table * (at.by_rr / share - score**2)).sum(axis=(1, 2))
+        with np.errstate(over="ignore"):
+            bend = (table * (at.by_rr / share - score**2)).sum(axis=(1, 2))
         low, high = np.where(slope > 0.0, r, low), np.where(slope > 0.0, high, r)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = r - slope / bend

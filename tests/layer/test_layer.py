@@ -204,6 +204,14 @@ def test_correlations_that_do_not_go_together_are_named() -> None:
         layer_of("abc", np.array(rows), {"a": "ordered", "b": "ordered", "c": "ordered"})
 
 
+def test_where_no_few_columns_stand_out_the_foremost_are_named() -> None:
+    """Of many columns none may have a large share, and one alone cannot be the culprit."""
+    rows = (np.random.default_rng(3).normal(size=(60, 1)) * 0.3 + np.random.default_rng(4).normal(size=(60, 40))) > 0.0
+    names = [f"v{k}" for k in range(40)]
+    with pytest.raises(DataError, match=r"behind 'v\d+', 'v\d+', 'v\d+' are no covariance matrix"):
+        layer_of(names, rows.astype(float), dict.fromkeys(names, "ordered"))
+
+
 def test_categories_that_are_too_few_or_too_many() -> None:
     rows = mixed_rows(100, 9)
     rows[0, 0] = 9.0
