@@ -52,6 +52,11 @@ class Cells:
 
 def cells(h: Floats, k: Floats, r: Floats) -> Cells:
     """The cells that the cuts make."""
+    return Cells(*shares(h, k, r), _moved(h, k, r), np.swapaxes(_moved(k, h, r), -1, -2))
+
+
+def shares(h: Floats, k: Floats, r: Floats) -> tuple[Floats, Floats, Floats]:
+    """Probabilities of the cells, and their first and second derivatives in r."""
     H, K, R = h[..., :, None], k[..., None, :], r[..., None, None]
     rest = (1.0 - R) * (1.0 + R)
     share = _differences(_framed(below_both(H, K, R), h, k))
@@ -61,7 +66,7 @@ def cells(h: Floats, k: Floats, r: Floats) -> Cells:
     density = np.where(finite, np.exp(-0.5 * square / rest) / (2.0 * np.pi * np.sqrt(rest)), 0.0)
     steeper = density * (R / rest + x * y / rest - R * square / rest**2)
     by_r, by_rr = (_differences(_bordered(part)) for part in (density, steeper))
-    return Cells(share, by_r, by_rr, _moved(h, k, r), np.swapaxes(_moved(k, h, r), -1, -2))
+    return share, by_r, by_rr
 
 
 def _moved(h: Floats, k: Floats, r: Floats) -> Floats:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from halftrek.bottom.arrays import Floats, Ints
-from halftrek.layer.bivariate import Cells, cells
+from halftrek.layer.bivariate import Cells, cells, shares
 from halftrek.layer.margins import Margin
 
 LEAST = 1e-300
@@ -47,24 +47,26 @@ def best_correlations(table: Floats, h: Floats, k: Floats) -> Floats:
 
     Where the likelihood has no maximum inside, its correlation is at the border.
     """
-    r, low, high = np.zeros(len(table)), np.full(len(table), -BORDER), np.full(len(table), BORDER)
+    found = np.zeros(len(table))
+    open_, low, high = np.arange(len(table)), np.full(len(table), -BORDER), np.full(len(table), BORDER)
     for _ in range(STEPS):
-        at = cells(h, k, r)
-        share = np.maximum(at.share, LEAST)
-        score = np.where(table > 0.0, at.by_r / share, 0.0)  # of an empty cell, next to which a share may be nothing
-        slope = (table * score).sum(axis=(1, 2))
+        if not len(open_):  # a pair that stands still is not looked at again
+            break
+        seen, r = table[open_], found[open_]
+        share, by_r, by_rr = shares(h[open_], k[open_], r)
+        share = np.maximum(share, LEAST)
+        score = np.where(seen > 0.0, by_r / share, 0.0)  # of an empty cell, next to which a share may be nothing
+        slope = (seen * score).sum(axis=(1, 2))
         with np.errstate(over="ignore"):
-            bend = (table * (at.by_rr / share - score**2)).sum(axis=(1, 2))
-        low, high = np.where(slope > 0.0, r, low), np.where(slope > 0.0, high, r)
+            bend = (seen * (by_rr / share - score**2)).sum(axis=(1, 2))
+        low[open_], high[open_] = np.where(slope > 0.0, r, low[open_]), np.where(slope > 0.0, high[open_], r)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = r - slope / bend
-        inside = (bend < 0.0) & (step > low) & (step < high)
-        new = np.where(inside, step, 0.5 * (low + high))
-        done = np.abs(new - r).max(initial=0.0) < EXACT
-        r = new
-        if done:
-            break
-    return r
+        inside = (bend < 0.0) & (step > low[open_]) & (step < high[open_])
+        new = np.where(inside, step, 0.5 * (low[open_] + high[open_]))
+        found[open_] = new
+        open_ = open_[np.abs(new - r) >= EXACT]
+    return found
 
 
 def cell_influence(h: Floats, k: Floats, r: Floats) -> tuple[Floats, Floats, Floats]:
