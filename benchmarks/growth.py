@@ -211,6 +211,7 @@ def main() -> None:
     asked.add_argument("--at", type=int, nargs="+", help=argparse.SUPPRESS)
     given = asked.parse_args()
     if given.walk:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's jobs in the background are deaf to it
         ht.fit(SMALL, small_table(100)).effects()  # imports are not what is measured
         walk(next(one for one in OPERATIONS if one.name == given.walk), given.at)
         return
