@@ -194,7 +194,7 @@ def test_the_page_of_engines_is_written_whole(tmp_path: Path) -> None:
         engines_page.line(case.name, taken, {"seconds": 3.0, "memory": 250.0}, 763.0) for case in engines.cases(10**8)
     ]
     assert set(engines_page.SHORT) <= {case.name for case in engines.cases(10**8)}
-    one = {"version": "3.5.9", "bare": 3.0, "workers": 6.0, "chosen": "workers"}
+    one = {"version": "3.5.9", "bare": 3.0, "workers": 6.0, "drained": 4.5, "chosen": "workers"}
     spark = [{"table": "1e7 x 10", "master": m, **one} for m in ("local[2]", "local-cluster[2,1,1024]")]
     before = (engines_page.DOCS / "howto" / "big-data.md").read_text(encoding="utf-8")
     (tmp_path / "howto").mkdir()

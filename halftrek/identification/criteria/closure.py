@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halftrek.identification.numbers.growing import GrowingRows
 from halftrek.identification.recipes.recipe import Combination, LinearStep, Step, SumStep, ValueStep, direct
 
 if TYPE_CHECKING:
@@ -140,9 +141,9 @@ class Closure:
         self._down, self._above = self._map.down, self._map.above
         size = len(self.bench.names)
         self._rows = [Combination(v) for v in self.bench.names]
-        self._vectors = np.eye(size, dtype=np.int64)
-        self._products = self.bench.sigma.copy()  # vectors @ sigma
-        self._seen = {row.tobytes() for row in self._vectors}
+        self._vectors = GrowingRows(np.eye(size, dtype=np.int64))
+        self._products = GrowingRows(self.bench.sigma)  # vectors @ sigma
+        self._seen = {row.tobytes() for row in self._vectors.rows}
         self._names: dict[tuple[str, str, Edges], str] = {}
         for e in self.bench.point.parameters.direct.values():
             if e.parameter is None:
@@ -153,7 +154,7 @@ class Closure:
         other = Closure(self.bench, shared=self._map)
         other.steps, other.known = list(self.steps), dict(self.known)
         other._rows, other._seen, other._names = list(self._rows), set(self._seen), dict(self._names)
-        other._vectors, other._products = self._vectors, self._products
+        other._vectors, other._products = self._vectors.branch(), self._products.branch()
         return other
 
     # -- partial effects ---------------------------------------------------------------------------
@@ -245,12 +246,13 @@ class Closure:
             return False
         f = self.bench.field
         some = np.flatnonzero(cut.residual)
-        fit = np.flatnonzero(f.matmul(self._products[:, some], cut.residual[some, None])[:, 0] == 0)
+        products = self._products.rows
+        fit = np.flatnonzero(f.matmul(products[:, some], cut.residual[some, None])[:, 0] == 0)
         columns = [self.bench.place[cut.causes[i]] for i in missing]
         late = np.ones(len(self._rows), dtype=bool)
         late[columns] = False
         fit = fit[np.argsort(late[fit], kind="stable")]  # a regression, where it will do
-        system = self._products[fit][:, columns]
+        system = products[fit][:, columns]
         chosen = f.independent(system)
         reduced, pivots = f.rref(system[chosen])
         alone = [i for i, row in enumerate(reduced) if np.count_nonzero(row) == 1]
@@ -342,15 +344,14 @@ class Closure:
         if new:
             some = [self.bench.place[v] for v in (cut.effect, *cut.causes)]
             vectors = np.array(new)
-            self._vectors = np.vstack([self._vectors, vectors])
-            products = self.bench.field.matmul(vectors[:, some], self.bench.sigma[some])
-            self._products = np.vstack([self._products, products])
+            self._vectors.add(vectors)
+            self._products.add(self.bench.field.matmul(vectors[:, some], self.bench.sigma[some]))
         return bool(new)
 
     def instruments(self, most: int) -> tuple[list[Combination], Ints, Ints]:
         """Known combinations, simplest first: their texts, their vectors and their products with Sigma."""
         order = sorted(range(len(self._rows)), key=lambda i: len(self._rows[i].minus))[:most]
-        return [self._rows[i] for i in order], self._vectors[order], self._products[order]
+        return [self._rows[i] for i in order], self._vectors.rows[order], self._products.rows[order]
 
     # -- the loop ----------------------------------------------------------------------------------
 
