@@ -49,8 +49,8 @@ def says_more(graph: Graph) -> bool:
 
 def telling_ancestors(graph: Graph, v: str) -> tuple[str, ...]:
     """``R``: ancestors that the error of ``v`` cannot be mixed with, for something would then depend on it."""
-    mine = {v, *graph.spouses(v)}
-    return tuple(a for a in graph.topological_order if a in graph.ancestors(v) and not {a, *graph.spouses(a)} <= mine)
+    mine, above = {v, *graph.spouses(v)}, graph.ancestors(v)
+    return tuple(a for a in graph.topological_order if a in above and not {a, *graph.spouses(a)} <= mine)
 
 
 def tellers(graph: Graph, v: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -39,6 +39,7 @@ NOTHING = 1e-6  # of an answer's standard error: what freeing an edge adds to it
 SLIGHT = 0.01  # share of a standard error that is no matter
 NAMED = 3  # restrictions that a note names beside the first
 SAME = 1e-6  # share by which the statistics of edges that data cannot tell apart differ
+LARGE = 60  # variables from which on the independences of all pairs are worked out together
 
 Behind = Literal["answer", "interval"]
 
@@ -264,9 +265,18 @@ class Restrictions:
 
     def _separator(self, x: str, y: str) -> list[str] | None:
         pair = frozenset((x, y))
+        if self._all is not None:
+            return self._all.get(pair)
         if pair not in self._seen:
             self._seen[pair] = self._search(x, y)
         return self._seen[pair]
+
+    @cached_property
+    def _all(self) -> dict[frozenset[str], list[str]] | None:
+        """Of every pair at once in a large graph, where one by one takes ten times as long; None in others."""
+        if len(self._graph) <= LARGE:
+            return None
+        return {frozenset((x, y)): list(given) for x, y, given in self._graph.implied_independences()}
 
     def _search(self, x: str, y: str) -> list[str] | None:
         graph = self._graph

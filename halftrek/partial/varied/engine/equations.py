@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from halftrek.bottom.arrays import Array, Floats, Ints
+from halftrek.bottom.arrays import Array, Flags, Floats, Ints
 from halftrek.estimation.space import Space
 from halftrek.graphs import Edge
 
@@ -52,7 +52,8 @@ class Entries:
 class Equations:
     """Unknowns are weights, loadings, and error covariances that share a label; ``pairs`` of M are equations.
 
-    ``sd`` are the units of the variables; ``unit`` those of the unknowns.
+    ``sd`` are the units of the variables; ``unit`` those of the unknowns; ``free`` are the entries of M that the graph
+    leaves open, or holds at unknown numbers.
     """
 
     sigma: Floats
@@ -66,6 +67,7 @@ class Equations:
     unit: Floats
     pairs: Ints
     varied: tuple[Varied, ...]
+    free: Flags
 
     @property
     def size(self) -> int:
@@ -187,12 +189,22 @@ def make_equations(space: Space, sigma: Floats, edges: Sequence[Edge]) -> Equati
             unit[place[a]] = x  # that of its first entry: there the unknown is the number itself
     weights, loadings, shared = (_entries(lines, by, place, unit) for lines, by in blocks)
     p = len(sd)
-    pairs = [(i, j) for i in range(p) for j in range(i, p) if frozenset((i, j)) not in free]
+    listed = [(i, j) for i in range(p) for j in range(i, p) if frozenset((i, j)) not in free]
+    pairs = np.array(listed, dtype=np.intp).reshape(-1, 2)
     return Equations(
         sigma * units[2], sd, weights, loadings, shared, space.T0 * units[0], space.C0 * units[1],
-        space.W0 * units[2], unit, np.array(pairs, dtype=np.intp).reshape(-1, 2),
+        space.W0 * units[2], unit, pairs,
         tuple(Varied("weight" if e.kind == "->" else "covariance", i, j) for e, i, j in varied),
+        _free(p, pairs, shared),
     )  # fmt: skip
+
+
+def _free(p: int, pairs: Ints, shared: Entries) -> Flags:
+    found = np.ones((p, p), dtype=bool)
+    i, j = pairs.T
+    found[i, j] = found[j, i] = False
+    found[shared.row, shared.column] = found[shared.column, shared.row] = True
+    return found
 
 
 def _entries(lines: Ints, by: Floats, place: dict[int, int], unit: Floats) -> Entries:

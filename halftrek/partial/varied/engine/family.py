@@ -30,6 +30,7 @@ from halftrek.partial.varied.engine.walk import (
     undetermined,
     walk,
 )
+from halftrek.partial.varied.engine.within import districts_of, is_large, within
 from halftrek.queries import Query, check_query, evaluate
 from halftrek.queries.evaluate import values_of
 from halftrek.queries.observed.values import behind_question
@@ -69,15 +70,27 @@ class Family:
     def _space(self) -> Space:
         return make_space(self.graph, self.fitted.model.names, self.fitted.options)
 
-    @cached_property
+    @property
     def equations(self) -> Equations:
         """What the models of the fitted covariance have to fulfil."""
-        return make_equations(self._space, self.fitted.model.cov, self.edges)
+        return self._system[0]
 
-    @cached_property
+    @property
     def start(self) -> Floats:
         """The fitted model among them."""
-        return start_of(self.equations, self._space, self._space.vector(self.fitted.model))
+        return self._system[1]
+
+    @cached_property
+    def _system(self) -> tuple[Equations, Floats]:
+        """Both, of all districts, or where these are many of the ones that the edges touch."""
+        whole = make_equations(self._space, self.fitted.model.cov, self.edges)
+        start = start_of(whole, self._space, self._space.vector(self.fitted.model))
+        if self.graph.hidden or not is_large(whole):
+            return whole, start
+        ours = districts_of(self.graph, self._space.names, whole)
+        touched = [at for edge, (_, *ends) in zip(self.edges, whole.varied, strict=True)
+                   for at in (ends if edge.kind == "<->" else ends[1:])]  # fmt: skip
+        return within(whole, start, np.isin(ours, ours[touched]))
 
     @cached_property
     def direct(self) -> bool:

@@ -106,7 +106,7 @@ def points_of(equations: Equations, z: Floats, fitted: Fitted, graph: Graph) -> 
     T, C = equations.T.put(equations.T0, z), equations.C.put(equations.C0, z)
     with np.errstate(invalid="ignore", over="ignore"):  # nan where there is no model
         M, _ = equations.errors(T, C)
-        noise = M * (_free(equations) | (equations.W0 != 0.0)) * spread
+        noise = M * (equations.free | (equations.W0 != 0.0)) * spread
         impossible = _impossible(noise / spread) if C.shape[1] else np.zeros(len(z), dtype=bool)
     noise[impossible] = np.nan
     weights = T * (sd / sd[:, None])
@@ -121,15 +121,6 @@ def stacked(fits: Sequence[Fitted | None], graph: Graph, names: tuple[str, ...])
     parts = [nothing if f is None else [f.model.T, f.model.C, f.model.W, f.model.mu] for f in fits]
     T, C, W, mu = (np.stack([part[k] for part in parts]) for k in range(4))
     return Points(names, graph, T, C, W, mu, fits=tuple(fits))
-
-
-def _free(equations: Equations) -> Flags:
-    """Entries of M that are no equations, or held at unknown numbers."""
-    free = np.ones(equations.sigma.shape, dtype=bool)
-    i, j = equations.pairs.T
-    free[i, j] = free[j, i] = False
-    free[equations.W.row, equations.W.column] = free[equations.W.column, equations.W.row] = True
-    return free
 
 
 def _impossible(noise: Floats) -> Flags:

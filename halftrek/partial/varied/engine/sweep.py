@@ -7,8 +7,9 @@ by step along the real line. An edge whose walk ends before the answer is there,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from halftrek.partial.varied.engine.equations import Equations, make_equations, 
 from halftrek.partial.varied.engine.orders import graphs_of
 from halftrek.partial.varied.engine.points import points_of
 from halftrek.partial.varied.engine.walk import others, settled, undetermined
+from halftrek.partial.varied.engine.within import districts_of, is_large, within
 from halftrek.queries import Query
 
 RATIOS = (0.02, 0.08, 0.16, 0.26, 0.38, 0.52, 0.7, 0.95, 1.3, 1.8, 2.6, 4.0, 7.0)  # k: correlations k / sqrt(1 + k²)
@@ -48,10 +50,14 @@ class Sweep:
 def sweep(fitted: Fitted, query: Query, edges: Edges, target: float, ratios: Sequence[float] = RATIOS) -> Sweep:
     """All edges, some at a time."""
     walks = _Walks.of(fitted)
-    some = max(1, NUMBERS // max(1, 2 * len(walks.equations.pairs) * walks.equations.size))
-    parts = [_swept(walks, query, piece, target, ratios) for piece in edges.pieces(some)]
+    places, parts = [np.zeros(0, dtype=np.intp)], []
+    for at, system in walks.systems(edges):
+        some = max(1, NUMBERS // max(1, 2 * len(system.equations.pairs) * system.equations.size))
+        places.append(at)
+        parts += [_swept(system, query, piece, target, ratios) for piece in edges.take(at).pieces(some)]
+    back = np.argsort(np.concatenate(places))
     return Sweep(
-        *(np.concatenate([getattr(part, k) for part in parts] or [np.zeros(0)]) for k in Sweep.__annotations__)
+        *(np.concatenate([getattr(part, k) for part in parts] or [np.zeros(0)])[back] for k in Sweep.__annotations__)
     )
 
 
@@ -75,7 +81,6 @@ class _Walks:
     graph: Graph
     equations: Equations
     start: Floats
-    flat: bool
 
     @staticmethod
     def of(fitted: Fitted) -> _Walks:
@@ -83,7 +88,25 @@ class _Walks:
         space = make_space(graph, fitted.model.names, fitted.options)
         equations = make_equations(space, fitted.model.cov, ())
         start = start_of(equations, space, space.vector(fitted.model))
-        return _Walks(fitted, graph, equations, start, undetermined(equations, start))
+        return _Walks(fitted, graph, equations, start)
+
+    @cached_property
+    def flat(self) -> bool:
+        """True if the fitted covariance leaves unknowns open."""
+        return undetermined(self.equations, self.start)
+
+    def systems(self, edges: Edges) -> Iterator[tuple[Ints, _Walks]]:
+        """Places of edges with what they share: of all, or where equations are many of those in the same districts."""
+        if self.graph.hidden or not is_large(self.equations):
+            yield np.arange(len(edges)), self
+            return
+        ours = districts_of(self.graph, self.fitted.model.names, self.equations)
+        into = ours[edges.second]
+        touched = np.sort(np.stack([np.where(edges.arrow, into, ours[edges.first]), into]), axis=0)
+        kinds, which = np.unique(touched, axis=1, return_inverse=True)
+        for k, both in enumerate(kinds.T):
+            equations, start = within(self.equations, self.start, np.isin(ours, both))
+            yield np.flatnonzero(which.ravel() == k), replace(self, equations=equations, start=start)
 
     def units(self, edges: Edges) -> Floats:
         """The values of edges at which their ratio is one, in standard deviations."""

@@ -17,7 +17,8 @@ STEPS = (8, 48)  # of a walk; more where the first were too few
 AROUND = 0.3  # how far a walk leaves the real line, as a share of its length
 CORRECTIONS = 3  # Newton steps at every step of a walk
 CLOSE = 1e-9  # what may be left of the equations, beside their terms
-RANK = 1e-11  # squares of singular values below this share of the largest are none
+RANK = 1e-11  # squares of singular values below this share of the largest are none ...
+NOTHING = 1e-8  # ... or of this: of a few equations, in standard deviations, all may be rounding
 FREE = 1e-6  # share of an edge's slope that must lie along the models of one covariance
 FAR = 30.0  # growth towards a place that tells a pole
 NUMBERS = 2**23  # derivatives that are held at a time
@@ -86,18 +87,28 @@ def _solved(J: Array, off: Array, flat: bool) -> Array:
     bad = ~np.isfinite(square).all(axis=(1, 2))
     square[bad] = np.eye(J.shape[2])
     if flat:
-        return np.asarray((np.linalg.pinv(square, rcond=RANK, hermitian=True) @ side)[:, :, 0])
+        return _least(square, side)
     try:
         return np.asarray(np.linalg.solve(square, side)[:, :, 0])
     except np.linalg.LinAlgError:  # one of them is at a pole
         return np.asarray((np.linalg.pinv(square, rcond=1e-15, hermitian=True) @ side)[:, :, 0])
 
 
+def _least(square: Array, side: Array) -> Array:
+    """The least solutions of normal equations that leave some unknowns open."""
+    values, vectors = np.linalg.eigh(square)
+    told = values > RANK * np.maximum(values[:, -1:], NOTHING)
+    by = np.where(told, 1.0 / np.where(told, values, 1.0), 0.0)
+    return np.asarray((vectors @ (by[:, :, None] * (np.conj(np.swapaxes(vectors, 1, 2)) @ side)))[:, :, 0])
+
+
 def undetermined(equations: Equations, start: Floats) -> bool:
     """True if other unknowns are not determined even where the varied edges are held."""
+    if not equations.size:
+        return False
     _, slopes, _, along = equations.at(start[None])
     values = np.linalg.svd(_short(np.concatenate([slopes[0], along[0]])), compute_uv=False)
-    return len(values) < equations.size or bool(values[-1] ** 2 <= RANK * values[0] ** 2)
+    return len(values) < equations.size or bool(values[-1] ** 2 <= RANK * max(values[0] ** 2, NOTHING))
 
 
 def others(equations: Equations, start: Floats, targets: Floats) -> Iterator[Floats]:
@@ -115,7 +126,7 @@ def others(equations: Equations, start: Floats, targets: Floats) -> Iterator[Flo
 def _row_space(slopes: Floats) -> Floats:
     """The projection on what the equations determine."""
     _, values, rows = np.linalg.svd(_short(slopes), full_matrices=False)
-    kept = rows[values**2 > RANK * max(values[0] ** 2, 1e-300)] if len(values) else rows
+    kept = rows[values**2 > RANK * max(values[0] ** 2, NOTHING)] if len(values) else rows
     return np.asarray(kept.T @ kept)
 
 
