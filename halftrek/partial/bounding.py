@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Unpack, cast
 
@@ -34,6 +34,7 @@ from halftrek.partial.assumptions import (
 from halftrek.partial.beyond_seen import refuse_beyond_seen
 from halftrek.partial.chance.interval import Chance, by_rows, chance_of
 from halftrek.partial.chance.likelihood import Piece
+from halftrek.partial.chance.part import Part, part_of
 from halftrek.partial.chance.program import Program
 from halftrek.partial.chance.setting import program_of, vector_of
 from halftrek.partial.fibre import fibre_of
@@ -51,6 +52,7 @@ from halftrek.results.sets.bounds import OUTER, Bounds, Refuted
 from halftrek.results.workflow import Fitting
 from halftrek.results.workflow import fit as fit_graph
 from halftrek.trust import leeway
+from halftrek.trust.sets import Leeway
 
 Assumed = str | Iterable[object]
 
@@ -111,14 +113,19 @@ def bounds_of(
     ground = _ground(fit, query, assumed)
     behind = query if layer is None else behind_question(query, layer)
     refuse_beyond_seen(behind, fit.graph, ground.wide, assumed)
+    given = leeway(ground.wide, behind, level)
+    part = None if given.units else part_of(ground.wide, behind, assumed)
+    here = ground if part is None else ground.within(part)
     with late_bar("bounds") as advance:
         found = identified_set(
-            ground.graph, ground.model.cov, ground.model.mean, behind, assumed,
-            names=ground.model.names, model=ground.model, advance=lambda done, of: advance(done, of + 1),
+            here.graph, here.model.cov, here.model.mean, behind, assumed,
+            names=here.model.names, model=here.model, advance=lambda done, of: advance(done, of + 1),
         )  # fmt: skip
         advance(6, 7)  # the set is known, the interval is not
-        found = ground.as_drawn(found)
-        chance = _chance(ground, query, found, level, kind)
+        found = here.as_drawn(found)
+        chance = _chance(here, query, found, replace(given, fit=here.wide), level, kind)
+    if part is not None:
+        found = _with_models(found, lambda model: part.whole(model, ground.wide.model))
     return _packed(ground.wide, query, found, chance)
 
 
@@ -139,12 +146,22 @@ class _Ground:
         """The set with models in which hidden variables are hidden."""
         if not self.wide.graph.hidden:
             return found
+        return _with_models(found, lambda model: on_scale(model, self.wide.graph, self.loose))
 
-        def shown(end: End) -> End:
-            return end if end.model is None else replace(end, model=on_scale(end.model, self.wide.graph, self.loose))
+    def within(self, part: Part) -> _Ground:
+        """The same of a part of the variables."""
+        fit = part.fit(self.wide)
+        return _Ground(fit, part.graph(self.graph), fit.model)
 
-        gaps = tuple((shown(left), shown(right)) for left, right in found.gaps)
-        return replace(found, lower=shown(found.lower), upper=shown(found.upper), gaps=gaps)
+
+def _with_models(found: IdentifiedSet, shown: Callable[[CGLSCM], CGLSCM]) -> IdentifiedSet:
+    """The set with others in the place of the models at its ends."""
+
+    def at(end: End) -> End:
+        return end if end.model is None else replace(end, model=shown(end.model))
+
+    gaps = tuple((at(left), at(right)) for left, right in found.gaps)
+    return replace(found, lower=at(found.lower), upper=at(found.upper), gaps=gaps)
 
 
 def _why_not_counted(fit: Fitted, query: Query, assumed: tuple[Assumption, ...]) -> str:
@@ -236,16 +253,17 @@ def _relaxed_fit(fit: Fitted, assumed: tuple[Assumption, ...]) -> Fitted:
     return refit(fit, graph, intercepts=held_beside(fit)[1] or "free")
 
 
-def _chance(ground: _Ground, query: Query, found: IdentifiedSet, level: float, kind: SetInterval) -> Chance:
+def _chance(
+    ground: _Ground, query: Query, found: IdentifiedSet, given: Leeway, level: float, kind: SetInterval
+) -> Chance:
     """The interval of the set, by way of the judge of all intervals."""
-    wide = ground.wide
     loose = tuple(a for a in found.assumptions if not _held(a))
+    wide = ground.wide
     program = program_of(wide, found.query, conditions_of(loose, ground.graph, wide.model.names))
     pieces = _pieces(program, found)
     starts = _starts(program, ground) if found.empty or not (found.proved or kind == "stoye") else []
     if found.empty and not wide.graph.hidden:
         starts = [*_elsewhere(program, wide), *starts]
-    given = leeway(wide, found.query, level)
     layer = wide.moments.layer
     if layer is None:
         return chance_of(program, pieces, starts, level, given, kind=kind, proved=found.proved)

@@ -1,0 +1,48 @@
+"""What chance leaves of a number is the same from the part of the graph that it is about."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import halftrek as ht
+from halftrek.partial.chance import part
+from halftrek.simulation import random_graph, random_model
+
+
+def fitted(seed: int) -> ht.Fit:
+    """A random graph with 400 rows of it."""
+    graph = random_graph(6 + seed % 3, n_edges=6 + seed % 4, n_bidirected=2 + seed % 2, random_state=seed)
+    model = random_model(graph, random_state=seed)
+    return ht.fit(graph, dict(zip(model.names, model.sample(400, random_state=seed).T, strict=True)))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 4, 7, 10, 13])
+def test_bounds_are_those_of_the_whole(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = fitted(seed)
+    graph = fit.graph
+    cause, effect = next(((a, b) for a, b in graph.directed if b in graph.siblings(a)), graph.directed[0])
+    assume = () if seed % 2 else (f"|corr({cause} <-> {effect})| <= 0.4",)
+    whole = fit.bounds(f"{cause} -> {effect}", assume=assume)
+    monkeypatch.setattr(part, "LARGE", 0)
+    monkeypatch.setattr(part, "MOST", 0.95)
+    small = fit.bounds(f"{cause} -> {effect}", assume=assume)
+    assert [small.low, small.high] == pytest.approx([whole.low, whole.high], rel=1e-6, abs=1e-7)
+    assert np.array(small.interval_pieces) == pytest.approx(np.array(whole.interval_pieces), rel=1e-4, abs=1e-5)
+    ends = [(a, b) for a, b in ((small.model_low, whole.model_low), (small.model_high, whole.model_high)) if a and b]
+    for ours, theirs in ends:
+        assert ours.names == theirs.names
+        assert np.abs(np.asarray(ours.cov) - np.asarray(theirs.cov)).max() < 1e-6
+    assert (small.model_low is None, small.model_high is None) == (whole.model_low is None, whole.model_high is None)
+
+
+def test_a_parent_that_the_districts_cause_brings_its_own() -> None:
+    """The district of x and y has m as a parent, which x causes: m counts, and what is beside stays out."""
+    graph = ht.graph("a -> x -> m -> y; x <-> y; b -> m; y -> c -> d; e -> d; f -> e; g -> f; h -> g; i; j; k; l; n")
+    model = random_model(graph, random_state=1)
+    fit = ht.fit(graph, dict(zip(model.names, model.sample(300, random_state=1).T, strict=True)))
+    found = part.part_of(fit, ht.parse_question("m -> y"), ())
+    assert found is not None
+    assert found.own == {"x", "m", "y"}
+    assert set(found.names) == {"a", "b", "x", "m", "y"}
+    assert part.part_of(fit, ht.parse_question("E[y | do(m=1)]"), ()) is None
