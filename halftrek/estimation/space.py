@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from halftrek.bottom.arrays import Array, Floats, Ints
+from halftrek.bottom.arrays import Array, Flags, Floats, Ints
 from halftrek.estimation.given.options import Options
 from halftrek.estimation.plan import PAD, Plan, Task, make_plan
 from halftrek.graphs import Graph
@@ -54,6 +54,21 @@ class Space:
         """Intercepts that are other parameters too: a coefficient or a covariance of the same label."""
         others = np.concatenate([self.T_at[:, 2], self.W_at[:, 2], self.C_at[:, 2]])
         return frozenset(np.intersect1d(self.mu_at[:, 2], others).tolist())
+
+    @cached_property
+    def near(self) -> Flags:
+        """Pairs of variables that may have an entry in the inverse covariance, ``(I - T) E (I - T)'``.
+
+        E, the inverse covariance of errors, has entries within districts.
+        """
+        into, errors, loads = (x != 0.0 for x in (self.T0, self.W0, self.C0))
+        for at, held in ((self.T_at, into), (self.W_at, errors), (self.C_at, loads)):
+            held[at[:, 0], at[:, 1]] = True
+        own = np.eye(len(self.names), dtype=bool)
+        district, wider = own, own | errors | errors.T | (loads.T @ loads)
+        while not np.array_equal(district, wider):
+            district, wider = wider, wider @ wider
+        return np.asarray((own | into) @ district @ (own | into).T)
 
     def errors(self, theta: Numbers) -> Numbers:
         """The covariance of the errors that there are, beside explicit loadings."""

@@ -212,11 +212,16 @@ def _places(seen: bytes, shape: tuple[int, int], several: int) -> tuple[_Place, 
     return tuple(found)
 
 
-def adder(owner: Ints, size: int) -> csr_array:
-    """Ones that add up entries by their owner; nearly all of it is zero, which a plain matrix would multiply."""
+def adder(owner: Ints, size: int, entries: Ints | None = None, count: int = 0) -> csr_array:
+    """Ones that add up entries by their owner; nearly all of it is zero, which a plain matrix would multiply.
+
+    Which of ``count`` entries each owner has is said by ``entries``; without these each has its own.
+    """
     from scipy.sparse import csr_array  # a quarter of a second to load, for bootstraps with missing values alone
 
-    return csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(size, len(owner)))
+    if entries is None:
+        entries, count = np.arange(len(owner)), len(owner)
+    return csr_array((np.ones(len(owner)), (owner, entries)), shape=(size, count))
 
 
 def _onto(cells: csr_array, matrices: Floats, p: int) -> Floats:

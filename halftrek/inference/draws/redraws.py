@@ -21,6 +21,7 @@ from halftrek.data.missing.stack import Stack
 from halftrek.data.summing.passes import are_elsewhere
 from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import patterns_behind
+from halftrek.estimation.space import make_space
 from halftrek.inference.draws.missing_draws import (
     Drawing,
     draw_stacks,
@@ -33,8 +34,8 @@ from halftrek.inference.draws.missing_draws import (
 from halftrek.inference.draws.resample import HELD, Products, product
 from halftrek.inference.information.robust import is_clustered, rows_needed
 
-NEAR = 1_000_000  # numbers in the arrays of data sets that are worked on together
-NEARER = 16_000  # of one entry of their inverses
+NEAR = 4_000_000  # numbers in the arrays of data sets that are worked on together
+NEARER = 24_000  # of one entry of their inverses
 LEAST, MOST = 32, 256  # such data sets
 
 
@@ -46,7 +47,7 @@ def draw_sets(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -> 
     like = patterns_behind(fit)
     refuse_left_out(like)
     frequent = is_frequent(like.rows, len(like.names))
-    products = products_of(like)
+    products, near = products_of(like), make_space(fit.graph, like.names, fit.options).near
     portion = max(1, HELD // (int(like.rows[~frequent].sum()) + products.width * (1 + int(frequent.sum()))))
     seeds = np.random.SeedSequence(random_state).spawn(-(-replicates // portion))
     for first, seed in zip(range(0, replicates, portion), seeds, strict=True):
@@ -55,7 +56,7 @@ def draw_sets(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -> 
         over = partial(_drawn_part, products, like, frequent, size, drawing)
         drawn = gather(rows_needed(fit, 'interval="bootstrap"'), over, lambda ours, _: ours)  # rows here are one part
         refuse_other_rows(like, drawn.tally)
-        yield from _sets(like, frequent, drawn)
+        yield from _sets(like, frequent, drawn, near)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +96,14 @@ def _drawn_part(
     return _Drawn(np.concatenate(values), np.concatenate(pattern), np.concatenate(times, axis=1), sums, whole, tally)
 
 
-def _sets(like: Patterns, frequent: Flags, drawn: _Drawn) -> Iterator[Redrawn]:
+def _sets(like: Patterns, frequent: Flags, drawn: _Drawn, near: Flags) -> Iterator[Redrawn]:
     centre, variance = like.available
     holes = int((~like.observed[drawn.pattern]).sum())
     size = holes + 2 * drawn.sums[0].size + 8 * len(centre) ** 2
     step = int(np.clip(NEAR // size, LEAST, MOST))
     layout = Layout(
         like.names, like.observed, len(like.cov), np.sqrt(variance), drawn.values, drawn.pattern,
-        np.flatnonzero(frequent), NEARER // step,
+        np.flatnonzero(frequent), NEARER // step, near,
     )  # fmt: skip
     for first in range(0, len(drawn.times), step):
         some = slice(first, first + step)
