@@ -56,19 +56,41 @@ class Space:
         return frozenset(np.intersect1d(self.mu_at[:, 2], others).tolist())
 
     @cached_property
+    def districts(self) -> tuple[Ints, ...]:
+        """Variables whose errors covary, by entries that are free or held."""
+        errors, loads = self._entries(self.W0, self.W_at), self._entries(self.C0, self.C_at)
+        wider = np.eye(len(self.names), dtype=bool) | errors | errors.T | (loads.T @ loads)
+        own = np.zeros_like(wider)
+        while not np.array_equal(own, wider):
+            own, wider = wider, wider @ wider
+        first = own.argmax(axis=1)
+        return tuple(np.flatnonzero(first == i) for i in np.unique(first))
+
+    @cached_property
     def near(self) -> Flags:
         """Pairs of variables that may have an entry in the inverse covariance, ``(I - T) E (I - T)'``.
 
         E, the inverse covariance of errors, has entries within districts.
         """
-        into, errors, loads = (x != 0.0 for x in (self.T0, self.W0, self.C0))
-        for at, held in ((self.T_at, into), (self.W_at, errors), (self.C_at, loads)):
-            held[at[:, 0], at[:, 1]] = True
-        own = np.eye(len(self.names), dtype=bool)
-        district, wider = own, own | errors | errors.T | (loads.T @ loads)
-        while not np.array_equal(district, wider):
-            district, wider = wider, wider @ wider
-        return np.asarray((own | into) @ district @ (own | into).T)
+        into = self._entries(self.T0, self.T_at) | np.eye(len(self.names), dtype=bool)
+        found = np.zeros_like(into)
+        for district in self.districts:
+            beside = into[:, district].any(axis=1)
+            found |= beside & beside[:, None]
+        return found
+
+    @cached_property
+    def acyclic(self) -> bool:
+        """Whether no variable is a cause of itself."""
+        power, steps = self._entries(self.T0, self.T_at), 1
+        while power.any() and steps < len(power):
+            power, steps = power @ power, 2 * steps
+        return not power.any()
+
+    def _entries(self, held: Floats, at: Ints) -> Flags:
+        found = held != 0.0
+        found[at[:, 0], at[:, 1]] = True
+        return found
 
     def errors(self, theta: Numbers) -> Numbers:
         """The covariance of the errors that there are, beside explicit loadings."""

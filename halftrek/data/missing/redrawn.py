@@ -115,14 +115,19 @@ class Redrawn:
         second = second[:, :, place] - own[..., None] * own[..., None, :]
         return Stack(o.names, o.observed, n, mean, second * o.scale * o.scale[:, None])
 
-    def slopes(self, mean: Floats, cov: Floats) -> Slopes:
+    def slopes(self, mean: Floats, cov: Floats, inverse: tuple[Floats, Floats] | None = None) -> Slopes:
         """At a mean and a covariance each, or all at one; nan where that is not positive definite.
 
-        Along covariances whose inverses have the entries of the layout: the slopes along others are not told.
+        ``inverse`` has the inverses and their log-determinants, where they are known. Slopes are along covariances
+        whose inverses have the entries of the layout: those along others are not told.
         """
         o, p = self.layout, len(self.layout.names)
-        P = np.linalg.inv(cov / o.scale / o.scale[:, None])
-        sign, logs = np.linalg.slogdet(P)
+        if inverse is None:
+            P = np.linalg.inv(cov / o.scale / o.scale[:, None])
+            sign, logs = np.linalg.slogdet(P)
+        else:
+            P, logs = inverse[0] * o.scale * o.scale[:, None], inverse[1] + 2.0 * np.log(o.scale).sum()
+            sign = np.ones(len(P))
         sums = _Sums(self, np.ascontiguousarray(P.transpose(1, 2, 0)), ((mean - self.centre) / o.scale).T)
         if len(P) == 1 < len(self):
             sums.add_rows_at_one(self)

@@ -58,9 +58,9 @@ class Stack:
         within = (weight[:, : self.several] * np.diagonal(self.cov, axis1=2, axis2=3)).sum(axis=1)
         return np.asarray((within + (weight * (self.mean - centre[:, None]) ** 2).sum(axis=1)) / rows)
 
-    def slopes(self, mean: Floats, cov: Floats) -> Slopes:
-        """At a mean and a covariance each, or all at one."""
-        return slopes(self, mean, cov)
+    def slopes(self, mean: Floats, cov: Floats, inverse: tuple[Floats, Floats] | None = None) -> Slopes:
+        """At a mean and a covariance each, or all at one; with inverses and their log-determinants if these are known."""
+        return slopes(self, mean, cov, inverse)
 
     @property
     def several(self) -> int:
@@ -134,14 +134,18 @@ class _Part:
     spread: Floats
 
 
-def slopes(stack: Stack, mean: Floats, cov: Floats) -> Slopes:
+def slopes(
+    stack: Stack, mean: Floats, cov: Floats, inverse: tuple[Floats, Floats] | None = None
+) -> Slopes:
     """At a mean ``(b, p)`` and a covariance ``(b, p, p)`` each, or all at one; nan where that is not positive definite.
 
     As :func:`halftrek.data.missing.holes.gather_sums` has it for one data set.
     """
     b, _, p = stack.mean.shape
-    P = np.linalg.inv(cov)
-    sign, logs = np.linalg.slogdet(cov)
+    if inverse is None:
+        P, (sign, logs) = np.linalg.inv(cov), np.linalg.slogdet(cov)
+    else:
+        P, sign, logs = inverse[0], np.ones(len(cov)), -inverse[1]
     gap = np.where(stack.observed, stack.mean - mean[:, None], 0.0)
     toward = gap @ P
     filled = gap.copy()  # becomes the expected complete row, less the mean

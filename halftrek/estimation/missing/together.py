@@ -140,13 +140,13 @@ def _floors(space: Space, stack: Stack | Redrawn, b: int) -> Floats:
 def _evaluated(space: Space, stack: Stack | Redrawn, theta: Floats) -> tuple[At | None, Floats, Floats]:
     """Where they are, log-likelihoods, minus infinity outside of the model, and gradients; at a point each, or one."""
     T, W, C, mu = _arrays(space, theta)
-    outside = _outside(W)
+    outside = _outside(space, W)
     W[outside] = np.eye(W.shape[1])
-    B = total_effects(T)
-    cov, mean = B.transpose(0, 2, 1) @ (W + C.transpose(0, 2, 1) @ C) @ B, (mu[:, None] @ B)[:, 0]
+    B, omega = total_effects(T), W + C.transpose(0, 2, 1) @ C if len(space.C_at) else W
+    cov, mean = B.transpose(0, 2, 1) @ omega @ B, (mu[:, None] @ B)[:, 0]
     try:
         with np.errstate(all="ignore"):
-            found = stack.slopes(mean, cov)
+            found = stack.slopes(mean, cov, _inverted(space, T, omega) if space.acyclic else None)
     except np.linalg.LinAlgError:  # some covariance is singular: all try shorter steps
         return None, np.full(len(stack), -np.inf), np.zeros((len(stack), space.size))
     shift = (B @ found.mean[:, :, None])[:, :, 0]
@@ -157,13 +157,28 @@ def _evaluated(space: Space, stack: Stack | Redrawn, theta: Floats) -> tuple[At 
     return At(T, W, mu, B, stack.total, found), np.where(bad, -np.inf, found.value), gradient
 
 
-def _outside(W: Floats) -> Flags:
+def _outside(space: Space, W: Floats) -> Flags:
     """Which are no covariances of errors."""
-    try:
-        np.linalg.cholesky(W)
-    except np.linalg.LinAlgError:
-        return np.asarray(~(np.linalg.eigvalsh(W)[:, 0] > 0.0))
-    return np.zeros(len(W), dtype=bool)
+    found = (~(W.diagonal(axis1=1, axis2=2) > 0.0)).any(axis=1)
+    for district in space.districts:
+        if len(district) > 1:
+            own = W[:, district[:, None], district]
+            try:
+                np.linalg.cholesky(own)
+            except np.linalg.LinAlgError:
+                found |= ~(np.linalg.eigvalsh(own)[:, 0] > 0.0)
+    return np.asarray(found)
+
+
+def _inverted(space: Space, T: Floats, omega: Floats) -> tuple[Floats, Floats]:
+    """Inverse covariances, ``(I - T) E (I - T)'`` with E found district by district, and their log-determinants."""
+    E, logs = np.zeros_like(omega), np.zeros(len(omega))
+    for district in space.districts:
+        own = omega[:, district[:, None], district]
+        E[:, district[:, None], district] = 1.0 / own if len(district) == 1 else np.linalg.inv(own)
+        logs -= np.log(own[:, 0, 0]) if len(district) == 1 else np.linalg.slogdet(own)[1]
+    into = np.eye(T.shape[1]) - T
+    return into @ E @ into.transpose(0, 2, 1), logs
 
 
 def _arrays(space: Space, theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
