@@ -72,7 +72,7 @@ class Space:
 
         E, the inverse covariance of errors, has entries within districts.
         """
-        into = self._entries(self.T0, self.T_at) | np.eye(len(self.names), dtype=bool)
+        into = np.asarray(self._entries(self.T0, self.T_at) | np.eye(len(self.names), dtype=bool))
         found = np.zeros_like(into)
         for district in self.districts:
             beside = into[:, district].any(axis=1)
@@ -88,7 +88,7 @@ class Space:
         return not power.any()
 
     def _entries(self, held: Floats, at: Ints) -> Flags:
-        found = held != 0.0
+        found = np.asarray(held != 0.0)
         found[at[:, 0], at[:, 1]] = True
         return found
 

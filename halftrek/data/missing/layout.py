@@ -8,7 +8,7 @@ holes of a row that P does not connect, not even by other holes, have nothing to
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from halftrek.data.missing.holes import inverses
 from halftrek.data.missing.stack import adder
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
     from scipy.sparse import csr_array
 
 SWEPT = 8  # holes up to which entries of inverses are found one by one
@@ -51,6 +52,18 @@ class Layout:
     near: Flags | None = None
     filled: dict[Hashable, object] = field(default_factory=dict)
 
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """The precision of all that rows are multiplied with."""
+        return self.values.dtype
+
+    @cached_property
+    def rough(self) -> Layout:
+        """The same in single precision: enough for a first look, and half the work."""
+        found = replace(self, values=self.values.astype(np.float32), filled={})
+        found.__dict__["kinds"] = self.kinds
+        return found
+
     @cached_property
     def beside(self) -> Flags:
         """The columns that each column has an entry beside, itself among them."""
@@ -75,7 +88,7 @@ class Layout:
 
     @cached_property
     def slots(self) -> list[tuple[int, Ints]]:
-        """The rows that lack each column in a rare kind; these pairs of row and hole, one after the other, are slots."""
+        """The rows that lack each column in a rare kind; such pairs of row and hole, one after the other, are slots."""
         rows, of = self.kinds.rare
         lacks = self.kinds.holes[of]
         return [(j, rows[lacks[:, j]]) for j in range(len(self.names)) if lacks[:, j].any()]
@@ -86,7 +99,9 @@ class Layout:
         found, start = [], 0
         for j, rows in self.slots:
             columns = np.flatnonzero(self.beside[j])
-            lines = np.concatenate([self.values[rows[:, None], columns], np.full((len(rows), 1), -1.0)], axis=1)
+            lines = np.concatenate(
+                [self.values[rows[:, None], columns], np.full((len(rows), 1), -1.0, self.dtype)], axis=1
+            )
             found.append(Lacking(j, slice(start, start + len(rows)), rows, columns, lines))
             start += len(rows)
         return found
@@ -112,7 +127,7 @@ class Layout:
                 kinds, own = np.unique(of[some], return_inverse=True)
                 at = _places(self.kinds.holes[kinds])
                 slots = np.ascontiguousarray(np.take_along_axis(slot[some], at.T[own], axis=1).T)
-                found.append(Group(kinds, at, rows[some], own, slots, len(self.names)))
+                found.append(Group(kinds, rows[some], own, slots, Pairs(at, len(self.names), self.dtype)))
         return found
 
     @cached_property
@@ -141,7 +156,7 @@ class Layout:
     def of_kind(self) -> csr_array:
         """Adds up rows by their rare kinds."""
         rows, of = self.kinds.rare
-        return adder(of, len(self.kinds.holes), rows, len(self.values))
+        return adder(of, len(self.kinds.holes), rows, len(self.values), self.dtype)
 
     @cached_property
     def upper(self) -> tuple[Ints, Ints, Ints]:
@@ -223,25 +238,24 @@ class Lacking:
 
 
 class Group:
-    """Kinds with equally many holes, ``at[:, k]``, and rows of these: which they are, and of which kind."""
+    """Kinds with equally many holes, and rows of these: which they are, of which kind, and their slots."""
 
-    def __init__(self, kinds: Ints, at: Ints, rows: Ints, of: Ints, slot: Ints, p: int) -> None:
-        self.kinds, self.rows, self.slot = kinds, rows, slot
+    def __init__(self, kinds: Ints, rows: Ints, of: Ints, slot: Ints, pairs: Pairs) -> None:
+        self.kinds, self.rows, self.slot, self.pairs = kinds, rows, slot, pairs
         self.of = None if len(kinds) == len(rows) else of  # none where every row has a kind of its own
-        self.pairs = Pairs(at, p)
-        self.row_cells = self.pairs.cells if self.of is None else Pairs(at[:, of], p).cells
+        self.row_cells = pairs.cells if self.of is None else pairs.cells_of(of)
 
 
 class Summed:
     """Frequent kinds with equally many holes, ``at[:, k]``, beside equally many ``columns[k]``."""
 
     def __init__(self, layout: Layout, which: Ints, at: Ints, columns: Ints) -> None:
-        p = len(layout.names)
+        p, dtype = len(layout.names), layout.dtype
         self.at, self.columns, self.layout = at, columns, layout
-        self.pairs = Pairs(at, p)
-        self.holes = adder(at.ravel(), p)
+        self.pairs = Pairs(at, p, dtype)
+        self.holes = adder(at.ravel(), p, dtype=dtype)
         self.near = at[:, :, None] * p + columns  # cells of a matrix: a hole, and a column beside it
-        self.cells = adder(self.near.ravel(), p * p)
+        self.cells = adder(self.near.ravel(), p * p, dtype=dtype)
         self.i, self.j = np.triu_indices(columns.shape[1])
         self.square = np.zeros((columns.shape[1],) * 2, dtype=np.intp)
         self.square[self.i, self.j] = self.square[self.j, self.i] = np.arange(len(self.i))
@@ -264,7 +278,7 @@ class Summed:
         if len(self._often):
             columns, p = self.columns[self._often_of], len(self.layout.names)
             pairs = self.layout.upper[2][columns[:, self.i], columns[:, self.j]]
-            cells = np.concatenate([np.zeros_like(columns[:, :1]), 1 + columns, 1 + p + pairs], axis=1)
+            cells = np.concatenate([np.zeros((len(columns), 1), np.intp), 1 + columns, 1 + p + pairs], axis=1)
             own = np.take(often.reshape(-1, b), self._often[:, None] * often.shape[1] + cells, axis=0)
             found += (adder(self._often_of, g) @ own.reshape(len(own), -1)).reshape(found.shape)
         return found[:, 0], found[:, 1 : w + 1], found[:, w + 1 :][:, self.square]
@@ -286,17 +300,23 @@ class Summed:
                 inside = np.arange(most) < count[some, None]
                 found.append((some, np.where(inside, self._rows[np.where(inside, at, 0)], -1)))
         return found
+
+
 class Pairs:
     """Pairs of holes of some patterns, each pair once: of which holes, in which cells of a matrix, and their sums."""
 
-    def __init__(self, at: Ints, p: int) -> None:
-        self.holes = len(at)
+    def __init__(self, at: Ints, p: int, dtype: DTypeLike) -> None:
+        self.holes, self.size, self.dtype = len(at), p * p, dtype
         self.ends = list(combinations_with_replacement(range(len(at)), 2))
         self.at = np.stack([at[i] * p + at[k] for i, k in self.ends])
-        self.cells = adder(self.at.ravel(), p * p)
+        self.cells = adder(self.at.ravel(), self.size, dtype=dtype)
         self.place = [[0] * self.holes for _ in at]
         for q, (i, k) in enumerate(self.ends):
             self.place[i][k] = self.place[k][i] = q
+
+    def cells_of(self, which: Ints) -> csr_array:
+        """What adds up pairs of rows that are such patterns."""
+        return adder(self.at[:, which].ravel(), self.size, dtype=self.dtype)
 
     def swept(self, cells: Floats) -> tuple[Floats, Floats]:
         """Minus the inverses of the parts of matrices, whose cells are lines, and their log-determinants.
@@ -310,7 +330,7 @@ class Pairs:
             found, logs = inverses(whole.reshape(h, h, -1), strict=False)
             first, second = np.array(self.ends).T
             return -found.reshape(whole.shape)[first, second], logs.reshape(A.shape[1:])
-        determinant, product = np.ones(A.shape[1:]), np.empty(A.shape[1:])
+        determinant, product = np.ones(A.shape[1:], A.dtype), np.empty(A.shape[1:], A.dtype)
         for j in range(h):
             determinant *= A[place[j][j]]
             inverse = 1.0 / A[place[j][j]]
@@ -327,8 +347,8 @@ class Pairs:
 
     def times(self, A: Floats, vectors: Floats) -> Floats:
         """Symmetric matrices, given by their pairs, times vectors."""
-        found = np.empty((self.holes, *np.broadcast_shapes(A.shape[1:], vectors.shape[1:])))
-        product = np.empty(found.shape[1:])
+        found = np.empty((self.holes, *np.broadcast_shapes(A.shape[1:], vectors.shape[1:])), A.dtype)
+        product = np.empty(found.shape[1:], A.dtype)
         for i, line in enumerate(found):
             np.multiply(A[self.place[i][0]], vectors[0], out=line)
             for k in range(1, self.holes):

@@ -61,6 +61,14 @@ class Redrawn:
         """The same rows with a constant less in each column."""
         return Redrawn(self.layout, self.centre - constant, self.times, self.sums, self.whole)
 
+    @cached_property
+    def rough(self) -> Redrawn:
+        """The same in single precision, which is enough for a first look."""
+        found = Redrawn(self.layout.rough, self.centre, self.times.astype(np.float32), self.sums, self.whole)
+        found.__dict__["n"] = self.n
+        found.__dict__["moments"] = [tuple(x.astype(np.float32) for x in own) for own in self.moments]
+        return found
+
     @property
     def total(self) -> Floats:
         """Number of rows of each data set."""
@@ -151,9 +159,9 @@ class _Sums:
     """Sums of expected complete rows and of their products, at the inverse covariances P and the means d."""
 
     def __init__(self, sets: Redrawn, P: Floats, d: Floats) -> None:
-        p = len(P)
-        self.P, self.d, self.Pd = P, d, np.einsum("ijb,jb->ib", P, d)
-        self.cells = P.reshape(p * p, -1)
+        p, self.dtype = len(P), sets.times.dtype
+        self.d, (self.P, self.Pd) = d, (x.astype(self.dtype, copy=False) for x in (P, np.einsum("ijb,jb->ib", P, d)))
+        self.cells = self.P.reshape(p * p, -1)
         self.first = sets.whole[1 : p + 1].copy()
         self.second = sets.whole[p + 1 :][sets.layout.upper[2]]
         self.lost = np.zeros((p * p, len(sets)))  # covariance that holes add, about what is expected there
@@ -162,11 +170,12 @@ class _Sums:
     def add_rows(self, sets: Redrawn) -> None:
         """What is filled into rows of rare patterns."""
         o, (p, b) = sets.layout, self.first.shape
-        toward = np.empty((o.holes, self.P.shape[2]))
+        toward = np.empty((o.holes, self.P.shape[2]), self.dtype)
         for one in o.lacking:
-            np.matmul(one.lines, np.concatenate([self.P[one.column, one.columns], self.Pd[[one.column]]]), out=toward[one.own])
-        weighted = np.empty((o.holes, b))
-        both = np.zeros((p * p, b))
+            np.matmul(
+                one.lines, np.concatenate([self.P[one.column, one.columns], self.Pd[[one.column]]]), out=toward[one.own]
+            )
+        weighted, both = np.empty((o.holes, b), self.dtype), np.zeros((p * p, b), self.dtype)
         for group in o.groups:
             A = self._swept(group.pairs, np.take(sets.rare, group.kinds, axis=0))
             filled = group.pairs.times(
@@ -174,7 +183,7 @@ class _Sums:
             )
             heavy = filled * np.take(sets.times, group.rows, axis=0)
             weighted[group.slot] = heavy
-            products = np.empty((len(group.pairs.ends), *heavy.shape[1:]))
+            products = np.empty((len(group.pairs.ends), *heavy.shape[1:]), self.dtype)
             for (i, k), own in zip(group.pairs.ends, products, strict=True):
                 np.multiply(heavy[i], filled[k], out=own)
             both += group.row_cells @ products.reshape(-1, b)
@@ -202,7 +211,7 @@ class _Sums:
     def add_summed(self, sets: Redrawn) -> None:
         """What is filled into rows of frequent kinds, by their sums: ``a = R y + r``."""
         o, (p, b) = sets.layout, self.first.shape
-        cross, both = np.zeros((p * p, b)), np.zeros((p * p, b))
+        cross, both = (np.zeros((p * p, b), self.dtype) for _ in range(2))
         for group, (n, first, second) in zip(o.summed, sets.moments, strict=True):
             A = self._swept(group.pairs, n)
             R = group.pairs.times(A[:, :, None], np.take(self.cells, group.near, axis=0))
