@@ -140,7 +140,8 @@ def make_problem(size: Size) -> Problem:
     for j in range(1, p):
         causes = rng.choice(j, min(j, max(1, rng.poisson(1.5))), replace=False)
         T[causes, j] = rng.uniform(0.3, 0.8, len(causes)) * rng.choice([-1.0, 1.0], len(causes)) / np.sqrt(len(causes))
-    while np.count_nonzero(np.triu(W, 1)) < round(0.3 * p):
+    free = p * (p - 1) // 2 - np.count_nonzero(T)  # a pair with an arrow has no arc, and small graphs are soon full
+    while np.count_nonzero(np.triu(W, 1)) < min(round(0.3 * p), free):
         i, j = np.sort(rng.choice(p, 2, replace=False))
         if T[i, j] == 0.0:
             W[i, j] = W[j, i] = 0.3

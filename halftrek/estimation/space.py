@@ -75,7 +75,7 @@ class Space:
         into = np.asarray(self._entries(self.T0, self.T_at) | np.eye(len(self.names), dtype=bool))
         found = np.zeros_like(into)
         for district in self.districts:
-            beside = into[:, district].any(axis=1)
+            beside = np.asarray(into[:, district].any(axis=1))
             found |= beside & beside[:, None]
         return found
 
