@@ -87,6 +87,11 @@ class Space:
             power, steps = power @ power, 2 * steps
         return not power.any()
 
+    @property
+    def linear(self) -> bool:
+        """Whether mean and covariance move along lines: no coefficient or loading is free."""
+        return not len(self.T_at) and not len(self.C_at)
+
     def _entries(self, held: Floats, at: Ints) -> Flags:
         found = np.asarray(held != 0.0)
         found[at[:, 0], at[:, 1]] = True

@@ -86,16 +86,16 @@ def informations(space: Space, patterns: Patterns, point: Point, kinds: Sequence
         bend = curvature(
             patterns, mean, cov, total_effects(space.arrays(point.theta)[0]), observed=set(kinds) != {"expected"}
         )
-        expected, observed = (
-            bend.between(matrix, moves, moves) if len(matrix) else matrix for matrix in (bend.expected, bend.observed)
-        )
+        nothing = np.zeros((0, 0))
+        expected = bend.between(bend.expected, moves, moves) if "expected" in kinds else nothing
+        observed = bend.between(bend.observed, moves, moves) if set(kinds) != {"expected"} else nothing
     else:
         along, owner = _directions(space, point.theta)
         expected, observed = _pattern_by_pattern(along, patterns, mean, cov, kinds)
     found = []
     for kind in kinds:
         matrix = _by_parameter(expected if kind == "expected" else observed, owner, space.size)
-        if kind == "observed":
+        if kind == "observed" and not space.linear:
             matrix -= _bending(space, point)
         found.append(np.asarray((matrix + matrix.T) / 2.0))
     return found
