@@ -80,8 +80,9 @@ def _drawn_part(
     values, pattern, times = [np.zeros((0, p))], [np.zeros(0, dtype=np.intp)], [np.zeros((replicates, 0))]
     for chunk, found, parts in pieces(products, like.observed, part, tally):
         many = [(place[k], rows) for k, rows in parts if frequent[k]]
-        rare = [np.stack([rows, np.full(len(rows), k)]) for k, rows in parts if not frequent[k]]
-        own, kinds = np.concatenate([np.zeros((2, 0), dtype=np.intp), *rare], axis=1)
+        rare = [(k, rows) for k, rows in parts if not frequent[k]]
+        own = np.concatenate([np.zeros(0, dtype=np.intp), *(rows for _, rows in rare)])
+        kinds = np.repeat(np.array([k for k, _ in rare], dtype=np.intp), [len(rows) for _, rows in rare])
         lines, counts = found[own], np.zeros((replicates, len(own)))
         for first, count in drawing(chunk):
             some = slice(first, first + len(count))
