@@ -138,9 +138,10 @@ def meeting(space: Space, wider: Space, patterns: Patterns, point: Point, kinds:
     meetings = []
     for kind in kinds:
         matrix = bend.expected if kind == "expected" else bend.observed
-        inner = _by_parameter(bend.between(matrix, own, own), owner[inside], size)
+        entries = bend.between(matrix, own, moves)
+        inner = _by_parameter(entries[:, inside], owner[inside], size)
         shared, beside = np.zeros((size, len(others))), np.zeros(len(others))
-        np.add.at(shared, (owner[inside][:, None], order), bend.between(matrix, own, others))
+        np.add.at(shared, (owner[inside][:, None], order), entries[:, ~inside])
         beside[order] = bend.alone(matrix, others)
         meetings.append(Meeting((inner + inner.T) / 2.0, shared, beside))
     return meetings
