@@ -44,8 +44,8 @@ Processor milliseconds for a replicate of one effect, `interval="bootstrap"`, in
 draws of its own. Each replicate is at the maximum of the likelihood of its own rows, to two millionths of a
 standard error. `python -m benchmarks.missing --bootstraps` makes this table again. The machine was {busy}.
 
-| variables | rows | patterns | complete | 10 % missing | times |
-|---:|---:|---:|---:|---:|---:|
+| variables | parents | rows | patterns | complete | 10 % missing | times |
+|---:|---:|---:|---:|---:|---:|---:|
 """
 
 WHY = """
@@ -82,6 +82,7 @@ class Size:
     share: float
     peer: bool = True  # whether lavaan is tried
     large: bool = False
+    parents: float = 1.5  # of a variable
 
 
 SIZES = (
@@ -99,7 +100,10 @@ SIZES = (
 DRAWN = 1_000  # replicates in the table of bootstraps ...
 FEWER = 100  # ... of many rows
 TIMES = 2
-DRAWN_SIZES = tuple(Size(p, n, 0.1, large=n > 5_000) for p in (5, 10, 20) for n in (1_000, 5_000, 20_000, 100_000))
+DRAWN_SIZES = (
+    *(Size(p, n, 0.1, large=n > 5_000) for p in (5, 10, 20) for n in (1_000, 5_000, 20_000, 100_000)),
+    *(Size(20, n, 0.1, large=n > 5_000, parents=4.0) for n in (1_000, 5_000, 20_000)),
+)
 
 
 @dataclass(frozen=True)
@@ -138,7 +142,7 @@ def make_problem(size: Size) -> Problem:
     p = size.variables
     T, W = np.zeros((p, p)), np.eye(p)
     for j in range(1, p):
-        causes = rng.choice(j, min(j, max(1, rng.poisson(1.5))), replace=False)
+        causes = rng.choice(j, min(j, max(1, rng.poisson(size.parents))), replace=False)
         T[causes, j] = rng.uniform(0.3, 0.8, len(causes)) * rng.choice([-1.0, 1.0], len(causes)) / np.sqrt(len(causes))
     free = p * (p - 1) // 2 - np.count_nonzero(T)  # a pair with an arrow has no arc, and small graphs are soon full
     while np.count_nonzero(np.triu(W, 1)) < min(round(0.3 * p), free):
@@ -260,7 +264,7 @@ def bootstraps(busy: str, *, quick: bool) -> str:
         if quick and size.large:
             continue
         own = measure_alone(size, "--one-bootstrap")
-        words = [f"{size.variables}", f"{size.rows:,}", f"{own['patterns']:,}"]
+        words = [f"{size.variables}", f"{size.parents:g}", f"{size.rows:,}", f"{own['patterns']:,}"]
         words += [f"{1e3 * own[name] / replicates_of(size):.2f}" for name in ("complete", "missing")]
         words += [f"{own['missing'] / own['complete']:.1f}"]
         found = "| " + " | ".join(words) + " |\n"

@@ -136,23 +136,24 @@ class Redrawn:
         else:
             P, logs = inverse[0] * o.scale * o.scale[:, None], inverse[1] + 2.0 * np.log(o.scale).sum()
             sign = np.ones(len(P))
-        sums = _Sums(self, np.ascontiguousarray(P.transpose(1, 2, 0)), ((mean - self.centre) / o.scale).T)
+        inside = np.ascontiguousarray(P.transpose(1, 2, 0))
+        sums = _Sums(self, inside, ((mean - self.centre) / o.scale).T)
         if len(P) == 1 < len(self):
             sums.add_rows_at_one(self)
         else:
             sums.add_rows(self)
         sums.add_summed(self)
         n, d = self.total, sums.d
-        moved = (sums.second + sums.second.transpose(1, 0, 2)) / 2.0
-        lean = sums.first - 0.5 * n * d
-        moved -= lean[:, None] * d + d[:, None] * lean
-        M, lost = moved.transpose(2, 0, 1), _doubled(sums.lost, p).transpose(2, 0, 1)
-        lost = (lost + lost.transpose(0, 2, 1)) / 2.0
+        moved = sums.second  # about the mean; as good as its symmetric part, since P is symmetric
+        moved -= (2.0 * sums.first - n * d)[:, None] * d
+        squares = (inside * moved).reshape(p * p, -1).sum(axis=0)
+        moved += _doubled(sums.lost, p)
         pull = (P @ (sums.first - n * d).T[:, :, None])[:, :, 0] / o.scale
-        bend = 0.5 * (P @ (M + lost) @ P - n[:, None, None] * P) / o.scale / o.scale[:, None]
+        bend = P @ np.ascontiguousarray(moved.transpose(2, 0, 1)) @ P - n[:, None, None] * P
+        bend /= 4.0 * o.scale * o.scale[:, None]
         each = o.observed @ (LOG_2PI + 2.0 * np.log(o.scale))
-        value = -0.5 * (each @ self.n - n * logs + sums.logs + (P * M).sum(axis=(1, 2)))
-        return Slopes(np.where(sign > 0.0, value, np.nan), pull, (bend + bend.transpose(0, 2, 1)) / 2.0)
+        value = -0.5 * (each @ self.n - n * logs + sums.logs + squares)
+        return Slopes(np.where(sign > 0.0, value, np.nan), pull, bend + bend.transpose(0, 2, 1))
 
 
 class _Sums:

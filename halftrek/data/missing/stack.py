@@ -229,7 +229,9 @@ def adder(owner: Ints, size: int, entries: Ints | None = None, count: int = 0, d
 
     if entries is None:
         entries, count = np.arange(len(owner)), len(owner)
-    return csr_array((np.ones(len(owner), dtype), (owner, entries)), shape=(size, count))
+    order, ends = np.argsort(owner, kind="stable"), np.cumsum(np.bincount(owner, minlength=size))
+    parts = np.ones(len(owner), dtype), entries[order].astype(np.int32), np.append(0, ends).astype(np.int32)
+    return csr_array(parts, shape=(size, count))
 
 
 def _onto(cells: csr_array, matrices: Floats, p: int) -> Floats:
