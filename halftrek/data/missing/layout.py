@@ -303,20 +303,24 @@ class Summed:
 
 
 class Pairs:
-    """Pairs of holes of some patterns, each pair once: of which holes, in which cells of a matrix, and their sums."""
+    """Pairs of holes of some patterns, each pair once: of which holes, in which cells of a matrix, and their sums.
+
+    ``at`` counts all cells, ``upper``, as sums do, those on the diagonal and above, line by line.
+    """
 
     def __init__(self, at: Ints, p: int, dtype: DTypeLike) -> None:
-        self.holes, self.size, self.dtype = len(at), p * p, dtype
+        self.holes, self.size, self.dtype = len(at), p * (p + 1) // 2, dtype
         self.ends = list(combinations_with_replacement(range(len(at)), 2))
         self.at = np.stack([at[i] * p + at[k] for i, k in self.ends])
-        self.cells = adder(self.at.ravel(), self.size, dtype=dtype)
+        self.upper = np.stack([at[i] * p - at[i] * (at[i] - 1) // 2 + at[k] - at[i] for i, k in self.ends])
+        self.cells = adder(self.upper.ravel(), self.size, dtype=dtype)
         self.place = [[0] * self.holes for _ in at]
         for q, (i, k) in enumerate(self.ends):
             self.place[i][k] = self.place[k][i] = q
 
     def cells_of(self, which: Ints) -> csr_array:
         """What adds up pairs of rows that are such patterns."""
-        return adder(self.at[:, which].ravel(), self.size, dtype=self.dtype)
+        return adder(self.upper[:, which].ravel(), self.size, dtype=self.dtype)
 
     def swept(self, cells: Floats) -> tuple[Floats, Floats]:
         """Minus the inverses of the parts of matrices, whose cells are lines, and their log-determinants.

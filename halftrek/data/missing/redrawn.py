@@ -165,7 +165,7 @@ class _Sums:
         self.cells = self.P.reshape(p * p, -1)
         self.first = sets.whole[1 : p + 1].copy()
         self.second = sets.whole[p + 1 :][sets.layout.upper[2]]
-        self.lost = np.zeros((p * p, len(sets)))  # covariance that holes add, about what is expected there
+        self.lost = np.zeros((p * (p + 1) // 2, len(sets)))  # covariance that holes add, about what is expected there
         self.logs = np.zeros(len(sets))
 
     def add_rows(self, sets: Redrawn) -> None:
@@ -176,7 +176,7 @@ class _Sums:
             np.matmul(
                 one.lines, np.concatenate([self.P[one.column, one.columns], self.Pd[[one.column]]]), out=toward[one.own]
             )
-        weighted, both = np.empty((o.holes, b), self.dtype), np.zeros((p * p, b), self.dtype)
+        weighted, both = np.empty((o.holes, b), self.dtype), np.zeros(self.lost.shape, self.dtype)
         for group in o.groups:
             A = self._swept(group.pairs, np.take(sets.rare, group.kinds, axis=0))
             filled = group.pairs.times(
@@ -212,7 +212,7 @@ class _Sums:
     def add_summed(self, sets: Redrawn) -> None:
         """What is filled into rows of frequent kinds, by their sums: ``a = R y + r``."""
         o, (p, b) = sets.layout, self.first.shape
-        cross, both = (np.zeros((p * p, b), self.dtype) for _ in range(2))
+        cross, both = np.zeros((p * p, b), self.dtype), np.zeros(self.lost.shape, self.dtype)
         for group, (n, first, second) in zip(o.summed, sets.moments, strict=True):
             A = self._swept(group.pairs, n)
             R = group.pairs.times(A[:, :, None], np.take(self.cells, group.near, axis=0))
@@ -247,13 +247,14 @@ class Filled:
             pairs = group.pairs
             A, logs = pairs.swept(cells)
             self.logs[group.kinds] = logs[:, 0]
-            lost.append((A.ravel(), np.stack([pairs.at.ravel(), np.tile(group.kinds, len(A))])))
-            A, at = (A, pairs.at) if group.of is None else (A[:, group.of], pairs.at[:, group.of])
+            lost.append((A.ravel(), np.stack([pairs.upper.ravel(), np.tile(group.kinds, len(A))])))
+            A, at = (A, pairs.upper) if group.of is None else (A[:, group.of], pairs.upper[:, group.of])
             own = pairs.times(A[..., 0], self.values[group.slot])
             self.values[group.slot] = own
             products = np.concatenate([own[i] * own[k] for i, k in pairs.ends])
             both.append((products, np.stack([at.ravel(), np.tile(group.rows, len(A))])))
-        self.lost, self.both = _sparse(lost, (p * p, len(o.kinds.holes))), _sparse(both, (p * p, len(o.values)))
+        size = p * (p + 1) // 2
+        self.lost, self.both = _sparse(lost, (size, len(o.kinds.holes))), _sparse(both, (size, len(o.values)))
 
 
 def _sparse(parts: list[tuple[Floats, Ints]], shape: tuple[int, int]) -> csr_array:
@@ -265,7 +266,7 @@ def _sparse(parts: list[tuple[Floats, Ints]], shape: tuple[int, int]) -> csr_arr
 
 def _doubled(upper: Floats, p: int) -> Floats:
     """Sums over pairs that stand once, so that half of this and its transpose are the symmetric matrix."""
-    found = 2.0 * upper.reshape(p, p, -1)
-    i = np.arange(p)
-    found[i, i] /= 2.0
+    i, j = np.triu_indices(p)
+    found = np.zeros((p, p, upper.shape[1]))
+    found[i, j] = np.where(i == j, 1.0, 2.0)[:, None] * upper
     return found
