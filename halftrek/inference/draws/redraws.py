@@ -35,7 +35,7 @@ from halftrek.inference.draws.resample import HELD, Products, product
 from halftrek.inference.information.robust import is_clustered, rows_needed
 
 NEAR = 4_000_000  # numbers in the arrays of data sets that are worked on together
-NEARER = 24_000  # of one entry of their inverses
+NEARER = 48_000  # of one entry of their inverses
 LEAST, MOST = 32, 256  # such data sets
 
 
