@@ -51,17 +51,18 @@ standard error. `python -m benchmarks.missing --bootstraps` makes this table aga
 WHY = """
 A complete replicate is next to free: its moments are one product of its counts with the products of columns, and
 coefficients follow in closed form. With missing values a replicate has to be looked at where its own maximum is, and
-before that after each step on the way: three times from 20,000 rows on, three or four times at 5,000, five or six at
-1,000, beside a first look that all share. What makes a look cheap:
+before that after each step on the way: two or three times from 20,000 rows on, three or four times at 5,000, five or
+six at 1,000, beside a first look that all share. What makes a look cheap:
 
-- What fills a hole depends on the columns that have an entry beside it in the inverse covariance of the model, and on no
-  others. So the holes of a row fall into sets that nothing connects, and rows of many patterns share these. In 20,000
-  rows of 20 variables there are 3,667 patterns, whose inverses have 36,800 entries; the sets are 1,312, with 13,300.
+- What fills a hole depends on the columns that have an entry beside it in the inverse covariance of the model, and on
+  no others. So the holes of a row fall into sets that nothing connects, and rows of many patterns share these. In
+  20,000 rows of 20 variables with 1.5 parents each there are 3,667 patterns, whose inverses have 36,800 entries; the
+  sets are 1,312, with 13,300.
 - Sets that many rows have are summed up once, for all looks at a replicate.
-- As long as a step leaves much more than single precision shows, the look after it is in single precision; the last ones
-  are in double precision, and say where the maximum is.
+- As long as a step leaves much more than single precision shows, the look after it is in single precision; the last
+  looks are in double precision, and say where the maximum is.
 
-More parents leave fewer holes apart; where every pair of variables has an entry, only the two last points help.
+More parents leave fewer holes apart; where every pair of variables has an entry, the last two points alone help.
 """
 
 R_SCRIPT = """
@@ -148,7 +149,9 @@ def make_problem(size: Size) -> Problem:
     for j in range(1, p):
         causes = rng.choice(j, min(j, max(1, rng.poisson(size.parents))), replace=False)
         T[causes, j] = rng.uniform(0.3, 0.8, len(causes)) * rng.choice([-1.0, 1.0], len(causes)) / np.sqrt(len(causes))
-    free = p * (p - 1) // 2 - np.count_nonzero(T)  # a pair with an arrow has no arc, and small graphs are soon full
+    free = p * (p - 1) // 2 - int(
+        np.count_nonzero(T)
+    )  # a pair with an arrow has no arc, and small graphs are soon full
     while np.count_nonzero(np.triu(W, 1)) < min(round(0.3 * p), free):
         i, j = np.sort(rng.choice(p, 2, replace=False))
         if T[i, j] == 0.0:
@@ -180,8 +183,8 @@ def measure(size: Size) -> dict[str, float]:
     end = time.process_time()
     patterns = 0 if fit.patterns is None else len(fit.patterns)
     return {
-        "fit": middle - begin, "effect": end - middle, "patterns": patterns, "value": answer.value,
-        "se": float("nan") if answer.se is None else answer.se,
+        "fit": middle - begin, "effect": end - middle, "patterns": patterns, "value": float(answer.value),
+        "se": float("nan") if answer.se is None else float(answer.se),
     }  # fmt: skip
 
 

@@ -131,11 +131,14 @@ def test_sets_of_connected_holes_are_those_of_a_search_hole_by_hole() -> None:
         return frozenset(found)
 
     wanted = {
-        (k, reached(which, j)) for k, flags in enumerate(holes) for which in [set(np.flatnonzero(flags))] for j in which
+        (k, reached(which, j))
+        for k, flags in enumerate(holes)
+        for which in [set(np.flatnonzero(flags).tolist())]
+        for j in which
     }
     sets, owner = connected(holes, near)
     assert len(wanted) == len(sets) > len(holes)
-    assert {(int(k), frozenset(np.flatnonzero(own))) for k, own in zip(owner, sets, strict=True)} == wanted
+    assert {(int(k), frozenset(np.flatnonzero(own).tolist())) for k, own in zip(owner, sets, strict=True)} == wanted
 
 
 def test_many_holes_are_inverted_as_matrices() -> None:
