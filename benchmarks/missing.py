@@ -41,7 +41,7 @@ BOOTSTRAPS = """
 
 Processor milliseconds for a replicate of one effect, `interval="bootstrap"`, in complete rows and in the same rows with
 10 % of the values missing: {replicates:,} replicates, {fewer} of 100,000 rows; the better of {times} times, each with
-draws of its own. Each replicate is at the maximum of the likelihood of its own rows, to two millionths of a
+draws of its own. Each replicate is at the maximum of the likelihood of its own rows, to three millionths of a
 standard error. `python -m benchmarks.missing --bootstraps` makes this table again. The machine was {busy}.
 
 | variables | parents | rows | patterns | complete | 10 % missing | times |
