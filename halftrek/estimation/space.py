@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from halftrek.bottom.arrays import Array, Floats, Ints
+from halftrek.bottom.arrays import Array, Flags, Floats, Ints
 from halftrek.estimation.given.options import Options
 from halftrek.estimation.plan import PAD, Plan, Task, make_plan
 from halftrek.graphs import Graph
@@ -54,6 +54,48 @@ class Space:
         """Intercepts that are other parameters too: a coefficient or a covariance of the same label."""
         others = np.concatenate([self.T_at[:, 2], self.W_at[:, 2], self.C_at[:, 2]])
         return frozenset(np.intersect1d(self.mu_at[:, 2], others).tolist())
+
+    @cached_property
+    def districts(self) -> tuple[Ints, ...]:
+        """Variables whose errors covary, by entries that are free or held."""
+        errors, loads = self._entries(self.W0, self.W_at), self._entries(self.C0, self.C_at)
+        wider = np.eye(len(self.names), dtype=bool) | errors | errors.T | (loads.T @ loads)
+        own = np.zeros_like(wider)
+        while not np.array_equal(own, wider):
+            own, wider = wider, wider @ wider
+        first = own.argmax(axis=1)
+        return tuple(np.flatnonzero(first == i) for i in np.unique(first))
+
+    @cached_property
+    def near(self) -> Flags:
+        """Pairs of variables that may have an entry in the inverse covariance, ``(I - T) E (I - T)'``.
+
+        E, the inverse covariance of errors, has entries within districts.
+        """
+        into = np.asarray(self._entries(self.T0, self.T_at) | np.eye(len(self.names), dtype=bool))
+        found = np.zeros_like(into)
+        for district in self.districts:
+            beside = np.asarray(into[:, district].any(axis=1))
+            found |= beside & beside[:, None]
+        return found
+
+    @cached_property
+    def acyclic(self) -> bool:
+        """Whether no variable is a cause of itself."""
+        power, steps = self._entries(self.T0, self.T_at), 1
+        while power.any() and steps < len(power):
+            power, steps = power @ power, 2 * steps
+        return not power.any()
+
+    @property
+    def linear(self) -> bool:
+        """Whether mean and covariance move along lines: no coefficient or loading is free."""
+        return not len(self.T_at) and not len(self.C_at)
+
+    def _entries(self, held: Floats, at: Ints) -> Flags:
+        found = np.asarray(held != 0.0)
+        found[at[:, 0], at[:, 1]] = True
+        return found
 
     def errors(self, theta: Numbers) -> Numbers:
         """The covariance of the errors that there are, beside explicit loadings."""

@@ -185,11 +185,13 @@ def _named(against: Sequence[Contradiction]) -> Contradiction:
     return next((row for row in same if row.independence), first)
 
 
+@kept
 def _contradicted(fit: Fitted, query: Query) -> Sequence[Contradiction]:
+    """Whatever the interval is to be: the same for all kinds."""
     from halftrek.inference.checks.contradictions import contradictions
 
     try:
-        return contradictions(fit, query)
+        return tuple(contradictions(fit, query))
     except (HalftrekError, np.linalg.LinAlgError):
         return ()
 

@@ -73,3 +73,29 @@ def test_a_gradient_is_pulled_to_the_parameters() -> None:
     np.testing.assert_allclose(space.pull(gradient, theta), differences(value, theta), atol=1e-5)
     assert space.arrays(theta)[3][2] == 0.3
     assert space.arrays(theta)[0][2, 3] == 0.5
+
+
+@given(model=models(bows=True))
+@SETTINGS
+def test_the_inverse_covariance_has_entries_between_near_variables_alone(model: CGLSCM) -> None:
+    space = make_space(model.graph, model.names, Options())
+    rng = np.random.default_rng(0)
+    T, W, C, _ = space.arrays(rng.uniform(0.1, 1.0, space.size))
+    omega = W + C.T @ C + np.diag(np.abs(W).sum(axis=1))
+    into = np.eye(len(T)) - T
+    inverse = into @ np.linalg.inv(omega) @ into.T
+    assert space.acyclic
+    assert space.near.diagonal().all()
+    assert np.abs(inverse[~space.near]).max(initial=0.0) < 1e-12
+    assert sorted(np.concatenate(space.districts).tolist()) == list(range(len(T)))
+    apart = np.ones_like(space.near)
+    for district in space.districts:
+        apart[np.ix_(district, district)] = False
+    assert not omega[apart].any()
+
+
+def test_near_variables_are_causes_of_one_district_and_itself() -> None:
+    graph = Graph([("a", "b"), ("c", "d"), ("b", "e")], [("b", "d")])
+    near = make_space(graph, tuple("abcde"), Options()).near
+    pairs = {f"{u}{v}" for i, u in enumerate("abcde") for j, v in enumerate("abcde") if i < j and near[i, j]}
+    assert pairs == {"ab", "ac", "ad", "bc", "bd", "cd", "be"}

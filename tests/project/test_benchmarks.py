@@ -13,6 +13,7 @@ from benchmarks import engines, engines_page, growth, growth_operations
 from benchmarks.accuracy import judge
 from benchmarks.claims import claims
 from benchmarks.compare import changes, faster, main, slower
+from benchmarks.missing import Size, make_problem
 from benchmarks.problems import QUESTIONS
 from halftrek.bottom.progress import watched
 
@@ -209,3 +210,16 @@ def test_the_page_of_engines_is_written_whole(tmp_path: Path) -> None:
     assert after.count("| Spark, 1e7 x 10 |") == 1
     halves = [text.partition(engines_page.BEGIN)[0] + text.partition(engines_page.END)[2] for text in (before, after)]
     assert halves[0] == halves[1]
+
+
+@pytest.mark.parametrize("rows", [100, 300, 700])
+@pytest.mark.parametrize("variables", [2, 3, 5])
+def test_small_graphs_of_rows_with_missing_values_have_as_many_arcs_as_there_is_room_for(
+    variables: int, rows: int
+) -> None:
+    """With more than that the search for a free pair would not end."""
+    problem = make_problem(Size(variables, rows, 0.1))
+    pairs = variables * (variables - 1) // 2
+    assert len(problem.arcs) == min(round(0.3 * variables), pairs - len(problem.arrows))
+    assert not set(problem.arcs) & set(problem.arrows)
+    assert problem.table.shape == (rows, variables)

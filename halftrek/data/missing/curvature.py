@@ -64,11 +64,22 @@ class Curvature:
     """Information, summed over rows, about the p entries of the mean and then the pairs of variables.
 
     A pair's coordinate moves E at both its ends; that of a variable with itself moves its variance by two. ``observed``
-    has no size where it was not asked for.
+    has no size where it was not asked for; the expected information is made of the sums of ``K`` and of ``K (x) K``.
     """
 
-    expected: Floats
+    place: Ints
+    once: Floats
+    twice: Floats
     observed: Floats
+
+    @cached_property
+    def expected(self) -> Floats:
+        """Its expectation, for these patterns."""
+        p, size = len(self.place), len(self.place) + len(self.twice)
+        found = np.zeros((size, size))
+        found[:p, :p] = self.once[self.place]
+        found[p:, p:] = _traces(self.place, self.twice)
+        return found
 
     def between(self, matrix: Floats, one: Moves, other: Moves) -> Floats:
         """Information, expected or observed, that directions share with others."""
@@ -128,18 +139,15 @@ def summed_up(patterns: Patterns, mean: Floats, cov: Floats, A: Floats, *, obser
     sums.flush()
     place = np.zeros((p, p), dtype=np.intp)
     place[ends] = place[ends[::-1]] = np.arange(flat)
-    expected = np.zeros((p + flat, p + flat))
-    expected[:p, :p] = sums.once[place]
-    expected[p:, p:] = _traces(place, sums.twice)
     if not observed:
-        return Curvature(expected, np.zeros((0, 0)))
-    found = np.zeros_like(expected)
-    found[:p, :p] = expected[:p, :p]
+        return Curvature(place, sums.once, sums.twice, np.zeros((0, 0)))
+    found = np.zeros((p + flat, p + flat))
+    found[:p, :p] = sums.once[place]
     found[p:, p:] = _traces(place, 2.0 * sums.cross - sums.twice)
     line = sums.meet[place]
     found[:p, p:] = line[:, ends[0], ends[1]] + line[:, ends[1], ends[0]]
     found[p:, :p] = found[:p, p:].T
-    return Curvature(expected, found)
+    return Curvature(place, sums.once, sums.twice, found)
 
 
 class _Sums:

@@ -14,6 +14,7 @@ from halftrek.data.missing.holes import LOG_2PI, Group, inverses, make_groups
 from halftrek.data.missing.patterns import Patterns
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
     from scipy.sparse import csr_array
 
 
@@ -58,9 +59,14 @@ class Stack:
         within = (weight[:, : self.several] * np.diagonal(self.cov, axis1=2, axis2=3)).sum(axis=1)
         return np.asarray((within + (weight * (self.mean - centre[:, None]) ** 2).sum(axis=1)) / rows)
 
-    def slopes(self, mean: Floats, cov: Floats) -> Slopes:
-        """At a mean and a covariance each, or all at one."""
-        return slopes(self, mean, cov)
+    def slopes(self, mean: Floats, cov: Floats, inverse: tuple[Floats, Floats] | None = None) -> Slopes:
+        """At a mean and a covariance each, or all at one; with inverses and their log-determinants if known."""
+        return slopes(self, mean, cov, inverse)
+
+    @property
+    def rough(self) -> Stack:
+        """For a first look, the same."""
+        return self
 
     @property
     def several(self) -> int:
@@ -134,14 +140,16 @@ class _Part:
     spread: Floats
 
 
-def slopes(stack: Stack, mean: Floats, cov: Floats) -> Slopes:
+def slopes(stack: Stack, mean: Floats, cov: Floats, known: tuple[Floats, Floats] | None = None) -> Slopes:
     """At a mean ``(b, p)`` and a covariance ``(b, p, p)`` each, or all at one; nan where that is not positive definite.
 
     As :func:`halftrek.data.missing.holes.gather_sums` has it for one data set.
     """
     b, _, p = stack.mean.shape
-    P = np.linalg.inv(cov)
-    sign, logs = np.linalg.slogdet(cov)
+    if known is None:
+        P, (sign, logs) = np.linalg.inv(cov), np.linalg.slogdet(cov)
+    else:
+        P, sign, logs = known[0], np.ones(len(cov)), -known[1]
     gap = np.where(stack.observed, stack.mean - mean[:, None], 0.0)
     toward = gap @ P
     filled = gap.copy()  # becomes the expected complete row, less the mean
@@ -212,11 +220,18 @@ def _places(seen: bytes, shape: tuple[int, int], several: int) -> tuple[_Place, 
     return tuple(found)
 
 
-def adder(owner: Ints, size: int) -> csr_array:
-    """Ones that add up entries by their owner; nearly all of it is zero, which a plain matrix would multiply."""
+def adder(owner: Ints, size: int, entries: Ints | None = None, count: int = 0, dtype: DTypeLike = float) -> csr_array:
+    """Ones that add up entries by their owner; nearly all of it is zero, which a plain matrix would multiply.
+
+    Which of ``count`` entries each owner has is said by ``entries``; without these each has its own.
+    """
     from scipy.sparse import csr_array  # a quarter of a second to load, for bootstraps with missing values alone
 
-    return csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(size, len(owner)))
+    if entries is None:
+        entries, count = np.arange(len(owner)), len(owner)
+    order, ends = np.argsort(owner, kind="stable"), np.cumsum(np.bincount(owner, minlength=size))
+    parts = np.ones(len(owner), dtype), entries[order].astype(np.int32), np.append(0, ends).astype(np.int32)
+    return csr_array(parts, shape=(size, count))
 
 
 def _onto(cells: csr_array, matrices: Floats, p: int) -> Floats:

@@ -86,16 +86,16 @@ def informations(space: Space, patterns: Patterns, point: Point, kinds: Sequence
         bend = curvature(
             patterns, mean, cov, total_effects(space.arrays(point.theta)[0]), observed=set(kinds) != {"expected"}
         )
-        expected, observed = (
-            bend.between(matrix, moves, moves) if len(matrix) else matrix for matrix in (bend.expected, bend.observed)
-        )
+        nothing = np.zeros((0, 0))
+        expected = bend.between(bend.expected, moves, moves) if "expected" in kinds else nothing
+        observed = bend.between(bend.observed, moves, moves) if set(kinds) != {"expected"} else nothing
     else:
         along, owner = _directions(space, point.theta)
         expected, observed = _pattern_by_pattern(along, patterns, mean, cov, kinds)
     found = []
     for kind in kinds:
         matrix = _by_parameter(expected if kind == "expected" else observed, owner, space.size)
-        if kind == "observed":
+        if kind == "observed" and not space.linear:
             matrix -= _bending(space, point)
         found.append(np.asarray((matrix + matrix.T) / 2.0))
     return found
@@ -138,9 +138,10 @@ def meeting(space: Space, wider: Space, patterns: Patterns, point: Point, kinds:
     meetings = []
     for kind in kinds:
         matrix = bend.expected if kind == "expected" else bend.observed
-        inner = _by_parameter(bend.between(matrix, own, own), owner[inside], size)
+        entries = bend.between(matrix, own, moves)
+        inner = _by_parameter(entries[:, inside], owner[inside], size)
         shared, beside = np.zeros((size, len(others))), np.zeros(len(others))
-        np.add.at(shared, (owner[inside][:, None], order), bend.between(matrix, own, others))
+        np.add.at(shared, (owner[inside][:, None], order), entries[:, ~inside])
         beside[order] = bend.alone(matrix, others)
         meetings.append(Meeting((inner + inner.T) / 2.0, shared, beside))
     return meetings

@@ -26,6 +26,10 @@ ENOUGH = 1e-8  # derivative per row, in units of each parameter's information
 QUICK = 0.2  # share of the derivative that a step may leave where the next one need not be looked at
 FEWER = 0.85  # share of data sets below which those that have arrived are left behind
 SHORTEST = 1e-6  # share of a step below which none is tried
+ROUGH = 3e-4  # derivative from which a step leaves so much that single precision shows it ...
+FIRST = 3  # ... in so many looks at most
+INFLATED = 100.0  # variance of a column over what others leave of it, above which that has too few digits
+BLUR = 3e-6, 1e-13  # share of the log-likelihood that single and double precision do not show
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +63,13 @@ def refit_together(
     share, live = np.ones(b), np.isfinite(value)
     before = np.zeros(b)  # what was left before the last step; none yet
     some, inside = stack, np.arange(b)  # those that are worked on; fewer when some have arrived
-    for _ in range(STEPS):
+    roughly, blur = start is not None and _is_clear(space.moments(theta0)[1]), BLUR[1]
+    for looks in range(STEPS):
         left = np.abs(gradient / scale).max(axis=1) / n
-        live &= (left > ENOUGH) & (share > SHORTEST)
+        precise = blur == BLUR[1]
+        live &= (left > ENOUGH) & (share > SHORTEST) if precise else share > SHORTEST
         # what a step leaves is foretold by the one before: if that is little, nobody needs to look
-        last = np.flatnonzero(live & (left < QUICK * before) & (left * left < ENOUGH * before))
+        last = np.flatnonzero(live & (left < QUICK * before) & (left * left < ENOUGH * before) & precise)
         move = curve.steps(gradient, last)
         theta[last] += move
         value[last] += 0.5 * (move * gradient[last]).sum(axis=1)
@@ -75,8 +81,10 @@ def refit_together(
             some, inside = some.take(live[inside]), inside[live[inside]]
         move = share[inside, None] * curve.steps(gradient, inside)
         trial = theta[inside] + move
-        at, found, slope = _evaluated(space, some, trial)
-        rise = 1e-4 * (move * gradient[inside]).sum(axis=1) - 1e-13 * np.abs(value[inside])
+        roughly = roughly and looks < FIRST and bool(np.median(left[inside]) > ROUGH)
+        at, found, slope = _evaluated(space, some.rough if roughly else some, trial)
+        blur, blurred = BLUR[0] if roughly else BLUR[1], blur
+        rise = 1e-4 * (move * gradient[inside]).sum(axis=1) - max(blur, blurred) * np.abs(value[inside])
         good = (found - value[inside] >= rise) & (trial > lower[inside]).all(axis=1) & live[inside]
         share[inside] = np.where(good, 1.0, share[inside] / 3.0)
         taken = inside[good]
@@ -140,13 +148,13 @@ def _floors(space: Space, stack: Stack | Redrawn, b: int) -> Floats:
 def _evaluated(space: Space, stack: Stack | Redrawn, theta: Floats) -> tuple[At | None, Floats, Floats]:
     """Where they are, log-likelihoods, minus infinity outside of the model, and gradients; at a point each, or one."""
     T, W, C, mu = _arrays(space, theta)
-    outside = _outside(W)
+    outside = _outside(space, W)
     W[outside] = np.eye(W.shape[1])
-    B = total_effects(T)
-    cov, mean = B.transpose(0, 2, 1) @ (W + C.transpose(0, 2, 1) @ C) @ B, (mu[:, None] @ B)[:, 0]
+    B, omega = total_effects(T), W + C.transpose(0, 2, 1) @ C if len(space.C_at) else W
+    cov, mean = B.transpose(0, 2, 1) @ omega @ B, (mu[:, None] @ B)[:, 0]
     try:
         with np.errstate(all="ignore"):
-            found = stack.slopes(mean, cov)
+            found = stack.slopes(mean, cov, _inverted(space, T, omega) if space.acyclic else None)
     except np.linalg.LinAlgError:  # some covariance is singular: all try shorter steps
         return None, np.full(len(stack), -np.inf), np.zeros((len(stack), space.size))
     shift = (B @ found.mean[:, :, None])[:, :, 0]
@@ -157,13 +165,37 @@ def _evaluated(space: Space, stack: Stack | Redrawn, theta: Floats) -> tuple[At 
     return At(T, W, mu, B, stack.total, found), np.where(bad, -np.inf, found.value), gradient
 
 
-def _outside(W: Floats) -> Flags:
+def _is_clear(cov: Floats) -> bool:
+    """Whether no column is nearly a function of others."""
+    return bool((np.diag(np.linalg.inv(cov)) * np.diag(cov) < INFLATED).all())
+
+
+def _outside(space: Space, W: Floats) -> Flags:
     """Which are no covariances of errors."""
-    try:
-        np.linalg.cholesky(W)
-    except np.linalg.LinAlgError:
-        return np.asarray(~(np.linalg.eigvalsh(W)[:, 0] > 0.0))
-    return np.zeros(len(W), dtype=bool)
+    found = (~(W.diagonal(axis1=1, axis2=2) > 0.0)).any(axis=1)
+    for district in space.districts:
+        if len(district) > 1:
+            own = W[:, district[:, None], district]
+            try:
+                np.linalg.cholesky(own)
+            except np.linalg.LinAlgError:
+                found |= ~(np.linalg.eigvalsh(own)[:, 0] > 0.0)
+    return np.asarray(found)
+
+
+def _inverted(space: Space, T: Floats, omega: Floats) -> tuple[Floats, Floats]:
+    """Inverse covariances, ``(I - T) E (I - T)'`` with E found district by district, and their log-determinants."""
+    alone = np.array([district[0] for district in space.districts if len(district) == 1], dtype=np.intp)
+    E, own = np.zeros_like(omega), omega[:, alone, alone]
+    E[:, alone, alone] = 1.0 / own
+    logs = -np.log(own).sum(axis=1)
+    for district in space.districts:
+        if len(district) > 1:
+            own = omega[:, district[:, None], district]
+            E[:, district[:, None], district] = np.linalg.inv(own)
+            logs -= np.linalg.slogdet(own)[1]
+    into = np.eye(T.shape[1]) - T
+    return into @ E @ into.transpose(0, 2, 1), logs
 
 
 def _arrays(space: Space, theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -20,6 +20,7 @@ from halftrek.identification.recipes.recipe import Recipe, arrow_of
 from halftrek.identification.recipes.slopes import solve_with_slope
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import count_clusters, is_clustered, mean_squares
+from halftrek.inference.kept import kept
 from halftrek.notes import Note
 from halftrek.queries import DirectEffect, ErrorCovariance, PathEffect, Query, ThroughEffect, TotalEffect, evaluate
 from halftrek.queries.gradients import linearize
@@ -76,6 +77,7 @@ def disagreement(fit: Fitted, query: Query, recipe: Recipe | None, *, robust: bo
     return None if found is None else found.note
 
 
+@kept
 def difference(fit: Fitted, query: Query, recipe: Recipe | None, *, robust: bool = False) -> Difference | None:
     """Formula and model where they are not the same number; None where they are, or where there is no formula.
 

@@ -131,7 +131,7 @@ def freed(fit: Fitted, kind: Kind | None, edges: Edges, gradients: Sequence[Grad
         other_reply, other_left = _efficient(other, own, patterns.total)
         clearer = other_left > LEAST_LEFT * full
         reply, left = np.where(clearer, other_reply, reply), np.where(clearer, other_left, left)
-    along = np.concatenate([-reply, np.eye(size)]).T @ intercepts_moved(space, known.centre).T
+    along = intercepts_moved(space, known.centre, np.concatenate([-reply, np.eye(size)]).T)
     slopes = np.array([along @ space.pull(g, theta) for g in gradients]).reshape(len(gradients), size)
     score = point.gradient[own.space.size :] / patterns.total
     rows = Postponed(lambda: scores_along(fit, space, theta, along), size, np.arange(len(fit.model.names)))

@@ -21,6 +21,7 @@ from halftrek.data.missing.stack import Stack
 from halftrek.data.summing.passes import are_elsewhere
 from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import patterns_behind
+from halftrek.estimation.space import make_space
 from halftrek.inference.draws.missing_draws import (
     Drawing,
     draw_stacks,
@@ -33,8 +34,8 @@ from halftrek.inference.draws.missing_draws import (
 from halftrek.inference.draws.resample import HELD, Products, product
 from halftrek.inference.information.robust import is_clustered, rows_needed
 
-NEAR = 1_000_000  # numbers in the arrays of data sets that are worked on together
-NEARER = 16_000  # of one entry of their inverses
+NEAR = 4_000_000  # numbers in the arrays of data sets that are worked on together
+NEARER = 48_000  # of one entry of their inverses
 LEAST, MOST = 32, 256  # such data sets
 
 
@@ -46,7 +47,7 @@ def draw_sets(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -> 
     like = patterns_behind(fit)
     refuse_left_out(like)
     frequent = is_frequent(like.rows, len(like.names))
-    products = products_of(like)
+    products, near = products_of(like), make_space(fit.graph, like.names, fit.options).near
     portion = max(1, HELD // (int(like.rows[~frequent].sum()) + products.width * (1 + int(frequent.sum()))))
     seeds = np.random.SeedSequence(random_state).spawn(-(-replicates // portion))
     for first, seed in zip(range(0, replicates, portion), seeds, strict=True):
@@ -55,7 +56,7 @@ def draw_sets(fit: Fitted, kind: Redraw, replicates: int, random_state: int) -> 
         over = partial(_drawn_part, products, like, frequent, size, drawing)
         drawn = gather(rows_needed(fit, 'interval="bootstrap"'), over, lambda ours, _: ours)  # rows here are one part
         refuse_other_rows(like, drawn.tally)
-        yield from _sets(like, frequent, drawn)
+        yield from _sets(like, frequent, drawn, near)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +80,9 @@ def _drawn_part(
     values, pattern, times = [np.zeros((0, p))], [np.zeros(0, dtype=np.intp)], [np.zeros((replicates, 0))]
     for chunk, found, parts in pieces(products, like.observed, part, tally):
         many = [(place[k], rows) for k, rows in parts if frequent[k]]
-        rare = [np.stack([rows, np.full(len(rows), k)]) for k, rows in parts if not frequent[k]]
-        own, kinds = np.concatenate([np.zeros((2, 0), dtype=np.intp), *rare], axis=1)
+        rare = [(k, rows) for k, rows in parts if not frequent[k]]
+        own = np.concatenate([np.zeros(0, dtype=np.intp), *(rows for _, rows in rare)])
+        kinds = np.repeat(np.array([k for k, _ in rare], dtype=np.intp), [len(rows) for _, rows in rare])
         lines, counts = found[own], np.zeros((replicates, len(own)))
         for first, count in drawing(chunk):
             some = slice(first, first + len(count))
@@ -95,14 +97,14 @@ def _drawn_part(
     return _Drawn(np.concatenate(values), np.concatenate(pattern), np.concatenate(times, axis=1), sums, whole, tally)
 
 
-def _sets(like: Patterns, frequent: Flags, drawn: _Drawn) -> Iterator[Redrawn]:
+def _sets(like: Patterns, frequent: Flags, drawn: _Drawn, near: Flags) -> Iterator[Redrawn]:
     centre, variance = like.available
     holes = int((~like.observed[drawn.pattern]).sum())
     size = holes + 2 * drawn.sums[0].size + 8 * len(centre) ** 2
     step = int(np.clip(NEAR // size, LEAST, MOST))
     layout = Layout(
         like.names, like.observed, len(like.cov), np.sqrt(variance), drawn.values, drawn.pattern,
-        np.flatnonzero(frequent), NEARER // step,
+        np.flatnonzero(frequent), NEARER // step, near,
     )  # fmt: skip
     for first in range(0, len(drawn.times), step):
         some = slice(first, first + step)

@@ -162,20 +162,25 @@ def _about_means(space: Space, patterns: Patterns, theta: Floats, mean: Floats, 
     near[space.mu_at[:, 2]] = 0.0
     shifted = replace(patterns, mean=np.where(patterns.observed, patterns.mean - mean, 0.0))
     found = _as_written(space, shifted, near, kind)
-    there = intercepts_moved(space, mean)
+    there = intercepts_moved(space, mean, np.eye(space.size)).T
     back = 2.0 * np.eye(space.size) - there
     return PatternInformation(
         space, theta, back.T @ found.matrix @ back, there @ found.determined, there @ found.flat, found
     )
 
 
-def intercepts_moved(space: Space, mean: Floats) -> Floats:
-    """Directions in the parameters of values about the mean as those of the values: ``mu = mu' + mean (1 - T)``."""
-    there = np.eye(space.size)
+def intercepts_moved(space: Space, mean: Floats, along: Floats) -> Floats:
+    """Directions, one a line, in the parameters of values about the mean as those of the values themselves.
+
+    Intercepts are ``mu = mu' + mean (1 - T)``.
+    """
+    if not mean.any():
+        return along
+    there = along.copy()
     intercept = np.zeros(len(space.names), dtype=np.intp)
     intercept[space.mu_at[:, 0]] = space.mu_at[:, 2]
-    for u, v, a in space.T_at:
-        there[intercept[v], a] -= mean[u]
+    u, v, a = space.T_at.T
+    np.subtract.at(there.T, intercept[v], mean[u, None] * along.T[a])
     return there
 
 
@@ -184,6 +189,12 @@ def _as_written(space: Space, patterns: Patterns, theta: Floats, kind: Kind) -> 
     if point is None:  # a variance of zero
         nothing = np.zeros((space.size, 0))
         return PatternInformation(space, theta, np.zeros((space.size, space.size)), nothing, np.eye(space.size))
+    if kind == "observed" and space.linear:
+        # a direction of which no row says anything has no information of either kind: the observed one shows it, too
+        (matrix,) = (one / patterns.total for one in informations(space, patterns, point, ("observed",)))
+        scale = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+        if _all_determined(matrix / np.outer(scale, scale)):
+            return PatternInformation(space, theta, matrix, np.diag(1.0 / scale), np.zeros((len(scale), 0)))
     kinds: tuple[Kind, ...] = ("expected",) if kind == "expected" else ("expected", "observed")
     found = informations(space, patterns, point, kinds)
     expected, matrix = found[0] / patterns.total, found[-1] / patterns.total

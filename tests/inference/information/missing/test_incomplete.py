@@ -15,11 +15,19 @@ from halftrek.data import Patterns, read_patterns
 from halftrek.data.missing.likelihood import loglik
 from halftrek.errors import InputError
 from halftrek.estimation import fit
+from halftrek.estimation.given.options import Options
 from halftrek.estimation.space import make_space
 from halftrek.graphs import Graph
 from halftrek.inference import measures, parameter_rows, standard_errors
 from halftrek.inference.checks.robust_fit import robust_measures
-from halftrek.inference.information.missing.incomplete import parameter_scores, pattern_information, row_scores
+from halftrek.inference.information.missing.incomplete import (
+    intercepts_moved,
+    moment_information,
+    parameter_scores,
+    pattern_information,
+    row_scores,
+    saturated_information,
+)
 from halftrek.queries import DirectEffect, Distribution, TotalEffect
 from halftrek.queries.gradients import linearize
 from halftrek.results.fit import Fit
@@ -322,3 +330,64 @@ def test_a_saved_fit_comes_back_with_its_patterns(tmp_path: Path) -> None:
     again = ht.load(tmp_path / "fit.json")
     assert again.effect("x", "y").se == pytest.approx(found.effect("x", "y").se, rel=1e-12)
     assert again.measures() == found.measures()
+
+
+def test_information_about_free_moments_is_that_of_differences_whichever_way_it_is_found() -> None:
+    """The observed one alone where it is clear; with the expected one where a pair is in no row."""
+    patterns = read_patterns(incomplete(150, 3))
+    assert isinstance(patterns, Patterns)
+    known = saturated_information(patterns)
+    assert known is not None
+    assert known.flat.shape[1] == 0
+
+    def value(theta: np.ndarray) -> float:
+        return loglik(patterns, *known.space.moments(theta))
+
+    h = 1e-4 * np.eye(known.space.size)
+    wanted = np.array(
+        [
+            [value(known.theta + a + b) - value(known.theta + a - b) - value(known.theta - a + b) for b in h]
+            for a in h
+        ]
+    )  # fmt: skip
+    wanted += np.array([[value(known.theta - a - b) for b in h] for a in h])
+    np.testing.assert_allclose(known.matrix, -wanted / 4e-8 / patterns.total, atol=2e-4 * np.abs(known.matrix).max())
+    assert np.linalg.eigvalsh(known.inner)[0] > 0.0
+
+
+def test_a_pair_that_no_row_has_is_flat_among_the_free_moments() -> None:
+    rows = incomplete(200, 4)
+    first, second = list(rows)[:2]
+    half = np.arange(200) < 100
+    rows[first] = np.where(half, rows[first], np.nan)
+    rows[second] = np.where(half, np.nan, rows[second])
+    patterns = read_patterns(rows)
+    assert isinstance(patterns, Patterns)
+    start = patterns.warm
+    found = moment_information(patterns, start, "observed")
+    assert found.flat.shape[1] == 1
+    names = list(patterns.names)
+    pair = {names.index(first), names.index(second)}
+    (at,) = (int(a) for i, j, a in found.space.W_at if {int(i), int(j)} == pair)
+    assert np.argmax(np.abs(found.flat[:, 0])) == at
+
+
+def test_directions_about_the_mean_are_those_of_intercepts_that_follow_coefficients() -> None:
+    space = make_space(Graph([("a", "b"), ("b", "c"), ("a", "c")]), ("a", "b", "c"), Options())
+    rng = np.random.default_rng(0)
+    theta, along, mean, h = (
+        rng.normal(size=space.size),
+        rng.normal(size=(2, space.size)),
+        np.array([3.0, -2.0, 5.0]),
+        1e-6,
+    )
+
+    def back(point: np.ndarray) -> np.ndarray:
+        """From intercepts of values about the mean to those of the values."""
+        found, T = point.copy(), space.arrays(point)[0]
+        found[space.mu_at[:, 2]] += (mean - mean @ T)[space.mu_at[:, 0]]
+        return found
+
+    wanted = [(back(theta + h * one) - back(theta - h * one)) / (2 * h) for one in along]
+    np.testing.assert_allclose(intercepts_moved(space, mean, along), wanted, atol=1e-8)
+    np.testing.assert_array_equal(intercepts_moved(space, 0.0 * mean, along), along)
