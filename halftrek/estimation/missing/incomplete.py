@@ -205,8 +205,12 @@ def _by_moments(along: Directions, part: Slice, H: Floats, pull: Floats | None) 
     p = U.shape[1]
     D = (U[:, :, None] * V[:, None, :] + V[:, :, None] * U[:, None, :]).reshape(len(U), -1)
     weighted = (part.n[:, None, None] * part.K).reshape(len(part.n), -1)
-    both = (weighted.T @ H.reshape(len(part.n), -1)).reshape(p, p, p, p)  # [j, l, m, i]
-    total = 0.5 * D @ both.transpose(3, 0, 1, 2).reshape(p * p, p * p) @ D.T
+    if len(part.n) == 1:  # then no matrix over pairs of entries is needed
+        first, second = (D.reshape(-1, p, p) @ x for x in (weighted.reshape(p, p), H[0]))
+        total = 0.5 * first.reshape(len(D), -1) @ np.swapaxes(second, 1, 2).reshape(len(D), -1).T
+    else:
+        both = (weighted.T @ H.reshape(len(part.n), -1)).reshape(p, p, p, p)  # [j, l, m, i]
+        total = 0.5 * D @ both.transpose(3, 0, 1, 2).reshape(p * p, p * p) @ D.T
     total += M @ weighted.sum(axis=0).reshape(p, p) @ M.T
     if pull is not None:  # how a move of the mean meets a move of the covariance
         meet = (weighted.T @ pull).reshape(p, p * p)

@@ -60,7 +60,7 @@ def errors_by(patterns: Patterns, moved: Floats | None) -> Floats:
     known = saturated_information(patterns)
     if known is None or moved is None:
         return errors
-    spread = np.einsum("ab,bc,ac->a", moved, known.matrix, moved)
+    spread = (moved @ known.matrix * moved).sum(axis=1)
     i, j, a = known.space.W_at.T
     with np.errstate(invalid="ignore"):
         errors[i, j] = errors[j, i] = np.sqrt(spread[a] / patterns.total)

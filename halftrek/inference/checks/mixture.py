@@ -64,14 +64,22 @@ def mixture(fit: Fitted, larger: Fitted | None = None) -> Mixture | None:
         return None
     spread, units = _spread(fit, found.rows)
     own = _basis(found.directions(fit), kind_of_data(fit).determined(fit))
-    if larger is None:
-        beyond, df = np.eye(len(spread)) - own @ own.T, len(spread) - own.shape[1]
-    else:
+    wide: Floats | None = None
+    if larger is not None:
         wide = _basis(found.directions(_moved(larger, fit)), kind_of_data(larger).determined(larger))
-        beyond, df = wide @ wide.T - own @ own.T, wide.shape[1] - own.shape[1]
-    inside = beyond @ spread @ beyond
+    df = (len(spread) if wide is None else wide.shape[1]) - own.shape[1]
+    inside = _beyond(_beyond(spread, own, wide).T, own, wide)
     mean = float(np.trace(inside))
     return Mixture(df, mean, _square(inside, units), units) if df > 0 and mean > 0.0 else None
+
+
+def _beyond(matrix: Floats, own: Floats, wide: Floats | None) -> Floats:
+    """The part of the columns that the larger model can move to (None: anywhere) and the smaller one cannot.
+
+    Both spans have few dimensions beside the moments, so that the projections themselves are never made.
+    """
+    whole = matrix if wide is None else wide @ (wide.T @ matrix)
+    return np.asarray(whole - own @ (own.T @ matrix))
 
 
 def _square(weights: Floats, units: float) -> float:
