@@ -34,6 +34,44 @@ def test_a_cause_of_two_values_of_which_nobody_said_what_acts_is_named(patients:
     assert "two values, unsaid" in codes(fit, "age ~> ill")
 
 
+def test_tables_say_it_in_the_lines_that_it_concerns(patients: pd.DataFrame) -> None:
+    fit = ht.fit(ILL, patients, kinds={"ill": "ordered"})
+    said, effects = "drug was taken for normal", fit.effects()
+    for line in effects.itertuples():
+        assert (said in line.note) == (line.effect == "ill"), line
+    notes = {(line.lhs, line.op, line.rhs): line.note for line in fit.params().itertuples()}
+    assert {sides for sides, text in notes.items() if said in text} == {
+        ("ill", "~", "age"), ("ill", "~", "drug"), ("ill", "~~", "ill")
+    }  # fmt: skip
+    assert all(said in text for text in fit.counterfactual(patients.head(3), {"drug": 1}, "ill")["note"])
+    assert all(said in text for text in fit.predict(patients[["age"]].head(3), "ill")["note"])
+    assert "drug has two values, causes ill" in str(fit.mediation("age", "ill"))
+    assert said in str(fit.decompose("age", "ill"))
+    groups = ht.fit(ILL, patients.assign(half=np.arange(len(patients)) % 2), kinds={"ill": "ordered"}, by="half")
+    by_group = groups.params()
+    assert by_group.loc[by_group["rhs"] == "drug", "note"].str.contains(said).any()
+    assert groups.query("drug ~> ill")["note"].str.contains(said).all()
+    for plain in (ht.fit(ILL, patients), ht.fit(ILL, patients, kinds={"ill": "ordered", "drug": "acts"})):
+        assert not plain.effects()["note"].str.contains(said).any()
+        assert not plain.params()["note"].str.contains(said).any()
+
+
+def test_tables_say_it_beside_categories_that_act(patients: pd.DataFrame) -> None:
+    random = np.random.default_rng(12)
+    tired = (patients["drug"] + random.normal(size=len(patients)) > 0.5) * 1
+    kinds: dict[str, ColumnKind] = {"ill": "ordered", "drug": "acts"}
+    graph = f"{ILL}; drug -> tired -> ill"  # tired has a cause, and nobody said what acts
+    fit = ht.fit(graph, patients.assign(tired=tired), kinds=kinds)
+    said = "tired was taken for normal"
+    effects = fit.effects("total").dropna(subset="est")  # others have no single number
+    assert effects["effect"].tolist().count("ill") == 2
+    for line in effects.itertuples():
+        alone = "two values, unsaid" in codes(fit, f"{line.cause} ~> {line.effect}")
+        assert (said in line.note) == (line.effect == "ill") == alone, line
+    params = fit.params()
+    assert params.loc[params["rhs"] == "tired", "note"].str.contains(said).tolist() == [True, False]
+
+
 @pytest.mark.parametrize("kind", ["acts", "behind"])
 def test_nothing_is_said_where_it_was_said(patients: pd.DataFrame, kind: ColumnKind) -> None:
     fit = ht.fit(ILL, patients, kinds={"ill": "ordered", "drug": kind})
