@@ -80,9 +80,11 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
 def _where_acting(fitted: Fitted, query: Query, verdict: Verdict, how: How) -> Answer:
     """The answer of a fit in which categories act; every interval is judged."""
     from halftrek.inference.evidence.error_units import refuse_open_units
+    from halftrek.inference.evidence.separated import refuse_run_off
     from halftrek.inference.standard_errors.acting import value_where_acting
 
     refuse_open_units(fitted, query)
+    refuse_run_off(fitted, query)
     value = value_where_acting(fitted, query)
     judged = judge_acting(fitted, query, value, verdict, how)
     missing = "" if fitted.acting is None else fitted.acting.missing

@@ -46,7 +46,10 @@ def judged_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncert
     """Every parameter with the interval that suits it, as columns; ``note`` says what may mislead."""
     how = asked(**options) if how is None else how
     if fit.acting is not None:
-        rows = [_of_acting(fit, row) for row in without_open(fit, acting_parameters(fit, how))]
+        from halftrek.inference.evidence.separated import without_run_off  # here, for most fits have no such columns
+
+        known = without_run_off(fit, without_open(fit, acting_parameters(fit, how)))
+        rows = [_of_acting(fit, row) for row in known]
         return {name: [getattr(row, name) for row in rows] for name in FIELDS}
     found = parameter_columns(fit, table_how(fit, how))
     doubts = edge_doubts(fit, how.interval is None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,9 +13,10 @@ from halftrek.bottom.portable import Portable
 from halftrek.bottom.words import listed
 from halftrek.errors import DataError
 from halftrek.estimation.acts.boxes import MOST
-from halftrek.estimation.acts.holes import patterns_in, refuse_large, whole_logliks, whole_scores
+from halftrek.estimation.acts.holes import Pattern, patterns_in, refuse_large, whole_logliks, whole_scores
 from halftrek.estimation.acts.likelihood import Pieces, own_places, pieces, scores
-from halftrek.estimation.acts.places import District, Held, Places, in_units, joined_districts, standard_units
+from halftrek.estimation.acts.places import District, Held, Off, Places, in_units, joined_districts, standard_units
+from halftrek.estimation.acts.separated import run_off
 from halftrek.estimation.acts.spread import KNOWN, bend_of, spread_of
 from halftrek.graphs import Graph
 from halftrek.layer import Margin
@@ -51,10 +52,11 @@ class Acting(Portable):
     flat: Floats | None = None  # directions that the rows do not determine, a line each
     missing: str = ""  # what is said of missing values, where rows have any
     held: tuple[Held, ...] = ()  # edges that were not fitted, but given
+    off: tuple[Off, ...] = ()  # parameters without a most likely value
 
     def places(self, graph: Graph) -> Places:
         """Where the parameters stand."""
-        return Places(graph, self.margins, self.centre, self.scale, self.held)
+        return Places(graph, self.margins, self.centre, self.scale, self.held, self.off)
 
     def at(self, graph: Graph, theta: Floats) -> tuple[CGLSCM, dict[str, Margin]]:
         """The model of some parameters, and the columns that have margins, those in categories with its cuts."""
@@ -119,9 +121,25 @@ def fit_acting(
         theta[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
     theta = places.put_held(theta)
     spread, flat = np.zeros((places.size, places.size)), np.zeros((0, places.size))
+    off: tuple[Off, ...] = ()
     if like is None:
+        off = run_off(places, theta, rows)
+        if off:
+            places = replace(places, off=off)
+            theta, total, arrived = _settled(places, theta, rows, w)
         spread, flat = spread_of(places, theta, values, w, cluster, sampling=sampling)
-    return Acting(margins, centre, scale, theta, spread, total, arrived, flat if len(flat) else None, held=held)
+    lines = flat if len(flat) else None
+    return Acting(margins, centre, scale, theta, spread, total, arrived, lines, held=held, off=off)
+
+
+def _settled(places: Places, theta: Floats, rows: Floats, weights: Floats) -> tuple[Floats, float, bool]:
+    """The others at their most likely values, where some parameters have run off."""
+    found, total, arrived = theta.copy(), 0.0, True
+    for district in places.districts:
+        best = _climbed(places, district, theta, rows, weights, finish=True)
+        at = own_places(district)
+        found[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
+    return found, total, arrived
 
 
 def _with_holes(
@@ -140,33 +158,47 @@ def _with_holes(
     patterns = patterns_in(places, rows)
     theta = _begun(places, values, rows, weights) if start is None else start
     refuse_large(places, patterns, theta)
+    theta, value, arrived = _climbed_whole(places, patterns, theta, rows, weights, CLOSE if known else EXACT)
+    spread, flat = np.zeros((places.size, places.size)), np.zeros((0, places.size))
+    off: tuple[Off, ...] = ()
+    if not known:
+        off = run_off(places, theta, rows)
+        if off:
+            places = replace(places, off=off)
+            theta, value, arrived = _climbed_whole(places, patterns, theta, rows, weights, EXACT)
+        spread, flat = spread_of(places, theta, values, weights, cluster, sampling=sampling)
+    lines, units = flat if len(flat) else None, (places.centre, places.scale)
+    return Acting(places.margins, *units, theta, spread, value, arrived, lines, held=places.held, off=off)
+
+
+def _climbed_whole(
+    places: Places, patterns: Sequence[Pattern], theta: Floats, rows: Floats, weights: Floats, near: float
+) -> tuple[Floats, float, bool]:
+    """Uphill with all districts together: where to, how high, and whether the top was reached."""
+    at = np.concatenate([own_places(district) for district in places.districts])
     found = whole_logliks(places, patterns, theta, rows)
-    value, arrived = -np.inf if found is None else float(weights @ found), False
+    value = -np.inf if found is None else float(weights @ found)
     for _ in range(STEPS):
         each = whole_scores(places, patterns, theta, rows)
         if each is None:
-            break
-        slope = each.T @ weights
-        move = _uphill(each.T @ (each * weights[:, None]), slope)
-        if float(slope @ move) < (CLOSE if known else EXACT) * len(rows):
-            arrived = True
-            break
+            return theta, value, False
+        slope = each[:, at].T @ weights
+        move = _uphill(each[:, at].T @ (each[:, at] * weights[:, None]), slope)
+        if float(slope @ move) < near * len(rows):
+            return theta, value, True
         length = 1.0
         while length > 1e-6:
-            found = whole_logliks(places, patterns, theta + length * move, rows)
+            there = theta.copy()
+            there[at] += length * move
+            found = whole_logliks(places, patterns, there, rows)
             new = -np.inf if found is None else float(weights @ found)
             if new > value:
                 break
             length /= 2.0
         else:
-            arrived = float(slope @ move) < NEAR * len(rows)
-            break
-        theta, value = theta + length * move, new
-    spread, flat = np.zeros((places.size, places.size)), np.zeros((0, places.size))
-    if not known:
-        spread, flat = spread_of(places, theta, values, weights, cluster, sampling=sampling)
-    lines = flat if len(flat) else None
-    return Acting(places.margins, places.centre, places.scale, theta, spread, value, arrived, lines, held=places.held)
+            return theta, value, float(slope @ move) < NEAR * len(rows)
+        theta, value = there, new
+    return theta, value, False
 
 
 def _begun(places: Places, values: Floats, rows: Floats, weights: Floats) -> Floats:
@@ -297,7 +329,7 @@ def _uphill(bend: Floats, slope: Floats) -> Floats:
     """The step to the top of a parabola; along directions without a top, uphill."""
     scale = np.sqrt(np.maximum(np.abs(np.diag(bend)), 1e-12))
     values, vectors = np.linalg.eigh(bend / np.outer(scale, scale))
-    steep = np.maximum(np.abs(values), 1e-6 * np.abs(values).max())
+    steep = np.maximum(np.abs(values), max(1e-6 * np.abs(values).max(initial=0.0), 1e-12))
     return np.asarray(vectors @ ((vectors.T @ (slope / scale)) / steep) / scale)
 
 
