@@ -154,12 +154,15 @@ def test_few_events_are_counted(kinds: dict[str, ColumnKind]) -> None:
             assert said[0].startswith("o: 19 of 400 rows have its rarer value, for 2 parameters")
 
 
-def test_events_that_are_missing_are_not_counted() -> None:
-    rows = pd.DataFrame({"x": np.random.default_rng(2).normal(size=400), "o": np.arange(400) % 10 == 0}).astype(float)
-    assert "few events" not in codes(ht.fit("x -> o", rows, kinds={"o": "ordered"}), "P(o=1 | do(x=1))")
+@pytest.mark.parametrize("kinds", [{"o": "ordered"}, {"o": "ordered", "x": "acts"}])
+def test_events_that_are_missing_are_not_counted(kinds: dict[str, ColumnKind]) -> None:
+    x = np.random.default_rng(2).normal(size=400)
+    x = (x > 0) * 1.0 if "x" in kinds else x
+    rows = pd.DataFrame({"x": x, "o": np.arange(400) % 10 == 0}).astype(float)
+    assert "few events" not in codes(ht.fit("x -> o", rows, kinds=kinds), "P(o=1 | do(x=1))")
     rows.loc[200:, "o"] = np.nan  # 40 events become 20, then 15
     rows.loc[:49, "o"] = np.nan
-    said = str(ht.fit("x -> o", rows, kinds={"o": "ordered"}).query("P(o=1 | do(x=1))"))
+    said = str(ht.fit("x -> o", rows, kinds=kinds).query("P(o=1 | do(x=1))"))
     assert "o: 15 of 400 rows have its rarer value" in said
 
 

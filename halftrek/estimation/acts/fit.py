@@ -53,6 +53,7 @@ class Acting(Portable):
     missing: str = ""  # what is said of missing values, where rows have any
     held: tuple[Held, ...] = ()  # edges that were not fitted, but given
     off: tuple[Off, ...] = ()  # parameters without a most likely value
+    have: Floats | None = None  # the share of rows that have a value, by column, where some do not
 
     def places(self, graph: Graph) -> Places:
         """Where the parameters stand."""
@@ -168,7 +169,8 @@ def _with_holes(
             theta, value, arrived = _climbed_whole(places, patterns, theta, rows, weights, EXACT)
         spread, flat = spread_of(places, theta, values, weights, cluster, sampling=sampling)
     lines, units = flat if len(flat) else None, (places.centre, places.scale)
-    return Acting(places.margins, *units, theta, spread, value, arrived, lines, held=places.held, off=off)
+    have = weights @ ~np.isnan(values) / weights.sum()
+    return Acting(places.margins, *units, theta, spread, value, arrived, lines, "", places.held, off, have)
 
 
 def _climbed_whole(
