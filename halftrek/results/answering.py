@@ -148,6 +148,11 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
         left = upward.left(fitted, query)
         result = Refusal(left.bounds)
         verdict = _with_own(verdict, left.witness)
+    if not plain:
+        from halftrek.results.sets.where_acting import refused_where_acting, with_kinds  # here, for few need it
+
+        open_ = fitted.acting is not None and verdict.status == "not identified"
+        verdict = refused_where_acting(fitted, verdict) if open_ else with_kinds(fitted, verdict)
     return Answer(query, result, verdict, n=fitted.n, library=fitted.frame)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -75,7 +77,7 @@ def test_answers_that_rest_on_the_rule_say_so(rows: pd.DataFrame) -> None:
     assert "separated" not in [note.code for note in fit.query("E[y | do(x=1)] - E[y | do(x=0)]").notes]
 
 
-def test_a_file_keeps_it(rows: pd.DataFrame, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_file_keeps_it(rows: pd.DataFrame, tmp_path: Path) -> None:
     fit = ht.fit("z -> {x, y}; x -> y", rows, kinds=ACTS)
     fit.save(tmp_path / "fit.json")
     again = ht.load(tmp_path / "fit.json")
