@@ -102,8 +102,8 @@ DATA: dict[str, Words] = {
     ),
     "two values, unsaid": Words(
         "{variable} has two values, causes {effect}, and was taken for normal, which may be far off: say what acts, "
-        "kinds={{'{variable}': 'acts'}} if being in the category is the cause, 'behind' if it is a cut of a "
-        "continuous one",
+        "{kind_of}{variable}{kind_is}acts{kind_end} if being in the category is the cause, 'behind' if it is a cut of "
+        "a continuous one",
         "{variable} was taken for normal",
     ),
     "two values, unsaid beside hidden": Words(

@@ -90,7 +90,8 @@ def _where_acting(fitted: Fitted, query: Query, verdict: Verdict, how: How) -> A
     missing = "" if fitted.acting is None else fitted.acting.missing
     holes = [note("missing values", text=missing)] if missing else []
     holes += [rows_left_out(fitted.moments.dropped)] if fitted.moments.dropped else []
-    notes = (*holes, *acting_notes(fitted, query), *unsaid_notes(fitted, query), *judged.notes)
+    coded = coding_notes(fitted, variables_of(query))
+    notes = (*holes, *coded, *acting_notes(fitted, query), *unsaid_notes(fitted, query), *judged.notes)
     kept_reasons = tuple(r for r in verdict.reasons if not r.startswith("In a linear model "))
     plain = replace(verdict, estimand=None, latex=None, reasons=(*kept_reasons, BY_LIKELIHOOD))  # none in covariances
     return Answer(query, value, plain, notes, judged.estimate, None, fitted.n, None, fitted.frame)

@@ -29,7 +29,7 @@ from halftrek.inference.tables.legs import PathSum, edges_of
 from halftrek.inference.tables.mediation import Mediation, Route
 from halftrek.inference.tables.parameter import FIELDS
 from halftrek.notes import Note, in_short, note
-from halftrek.queries import DirectEffect, ErrorCovariance, Query, TotalEffect, evaluate
+from halftrek.queries import DirectEffect, ErrorCovariance, Query, TotalEffect, evaluate, variables_of
 from halftrek.trust.acting import doubts_everywhere, weak_edges
 from halftrek.trust.judge import FEW_CLUSTERS, SURE, doubt_of, rests_of, table_how
 from halftrek.trust.misfit import LARGE, rejected
@@ -292,8 +292,14 @@ def about_rows(fit: Fitted, how: How) -> tuple[dict[str, tuple[Note, ...]], tupl
 
 @kept
 def _unsaid(fit: Fitted, query: Query | None = None) -> tuple[Note, ...]:
-    """Causes of two values of which nobody said what acts, in all or before the variables of a line."""
-    return unsaid_notes(fit, query)
+    """Causes of two values of which nobody said what acts, in all or before the variables of a line.
+
+    What speaks against no number stands in the lines of the cause itself.
+    """
+    found = unsaid_notes(fit, query)
+    if query is None:
+        return found
+    return tuple(n for n in found if n.level != "note" or n.facts["variable"] in variables_of(query))
 
 
 def _unsaid_of_line(fit: Fitted, lhs: str, op: str, rhs: str) -> list[Note]:

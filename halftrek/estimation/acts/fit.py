@@ -349,10 +349,15 @@ def _refuse(graph: Graph, margins: Mapping[str, Margin]) -> None:
                 f"equal size and say kinds={{{v!r}: 'ordered'}} ('behind' if it has effects), or take its logarithm as "
                 f"a plain column"
             )
-    if graph.latents:
+    if hidden := [*graph.latents, *graph.hidden]:
+        instead = "write what the hidden cause does as x <-> y"
+        if first := [v for v in _acts(margins) if not graph.parents(v) and not graph.siblings(v)]:
+            instead = (
+                f"say nothing of {first[0]!r}, which is then taken for normal: its effects hold, and probabilities do "
+                f"unless one of its values is rare or its effects are large"
+            )
         raise DataError(
-            f"hidden causes ({listed(list(graph.latents))}) and a column that acts are not known together yet; write "
-            f"what the hidden cause does as x <-> y"
+            f"hidden variables ({listed(hidden)}) and a column that acts are not known together yet; {instead}"
         )
     if graph.known:
         raise DataError("fixed or equal coefficients and a column that acts are not known together yet; free them")

@@ -13,6 +13,7 @@ from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
 from halftrek.inference import How
 from halftrek.inference.evidence.layered import unsaid_notes
+from halftrek.inference.evidence.separated import rule_notes
 from halftrek.inference.tables.acting_units import acting_units
 from halftrek.inference.tables.layer_units import layer_units
 from halftrek.notes import Note, in_short, note
@@ -70,8 +71,9 @@ def _notes(
 ) -> list[Note]:
     """What there is to know of all units together."""
     seen = tuple(v for v in table.names if v in fitted.graph)
-    unsaid = unsaid_notes(fitted, unit_query(seen, tuple(held), outcomes))
-    return [*unit_notes(fitted, held, outcomes, wanted), *unsaid, *_kinked(table, held, cut)]
+    question = unit_query(seen, tuple(held), outcomes)
+    said = [*unsaid_notes(fitted, question), *rule_notes(fitted, question)]
+    return [*unit_notes(fitted, held, outcomes, wanted), *said, *_kinked(table, held, cut)]
 
 
 def _kinked(table: Table, held: Mapping[str, Floats], cut: Sequence[str]) -> list[Note]:
