@@ -53,7 +53,12 @@ def test_a_slope_that_runs_off_is_no_number(rows: pd.DataFrame) -> None:
         fit.query("z -> x")
     with pytest.raises(QueryError, match="nothing is seen of its error"):
         fit.query("x <-> y")
-    assert "z tells the categories of x apart" in " ".join(fit.summary().split())
+    text = fit.summary()
+    assert "z tells the categories of x apart" in " ".join(text.split())
+    assert "x | t1" in text
+    assert "separated by z: no most likely value" in " ".join(text[text.index("x | t1") :].split())
+    tests = fit.tests().set_index("constraint")["verdict"]
+    assert tests["x linear in z"] == "not testable: the causes tell the categories of x apart"
 
 
 def test_what_the_category_does_is_known_all_the_same(rows: pd.DataFrame) -> None:

@@ -72,9 +72,10 @@ def parameter_document(fit: Fit, rows: Sequence[Parameter], most: int = _MANY) -
             table = Table(heads, lines, wide=("p", "standardised"), most=most, more="fit.params()")
             parts += [Heading(title), table]
     parts += [Heading("Equations"), _equations(fit, rows, most)]
-    cuts = [(f"{r.lhs} {r.op} {r.rhs}", *_numbers(r)) for r in rows if r.op == "|"]
+    cuts = [(f"{r.lhs} {r.op} {r.rhs}", *_numbers(r), r.note) for r in rows if r.op == "|"]
     if cuts:
-        parts += [Heading("Cuts between categories"), Table(heads[:5], cuts, most=most, more="fit.params()")]
+        shown = (*heads[:5], "note")
+        parts += [Heading("Cuts between categories"), Table(shown, cuts, most=most, more="fit.params()")]
     made = [(f"{r.lhs} := {r.rhs}", *_numbers(r), p_value(r.p), r.note) for r in rows if r.op == ":="]
     if made:
         shown = (*heads[:6], "note")
