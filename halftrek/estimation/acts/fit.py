@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.bottom.arrays import Codes, Floats
+from halftrek.bottom.arrays import Codes, Floats, Ints
 from halftrek.bottom.choices import ColumnKind
 from halftrek.bottom.portable import Portable
 from halftrek.bottom.words import listed
 from halftrek.errors import DataError
 from halftrek.estimation.acts.boxes import MOST
-from halftrek.estimation.acts.holes import Pattern, patterns_in, refuse_large, whole_logliks, whole_scores
+from halftrek.estimation.acts.holes import Pattern, patterns_in, refuse_large, whole_bend, whole_logliks, whole_scores
 from halftrek.estimation.acts.likelihood import Pieces, own_places, pieces, scores
 from halftrek.estimation.acts.places import District, Held, Off, Places, in_units, joined_districts, standard_units
 from halftrek.estimation.acts.separated import run_off
@@ -176,17 +176,22 @@ def _with_holes(
 def _climbed_whole(
     places: Places, patterns: Sequence[Pattern], theta: Floats, rows: Floats, weights: Floats, near: float
 ) -> tuple[Floats, float, bool]:
-    """Uphill with all districts together: where to, how high, and whether the top was reached."""
+    """Uphill with all districts together: where to, how high, and whether the top was reached.
+
+    Scores may hardly vary where the likelihood bends all the same, as that of the spread of a cause which is 0 and 1
+    equally often. Where they mislead, its own bend is worked out.
+    """
     at = np.concatenate([own_places(district) for district in places.districts])
     found = whole_logliks(places, patterns, theta, rows)
-    value = -np.inf if found is None else float(weights @ found)
+    value, held, fresh = -np.inf if found is None else float(weights @ found), None, False
     for _ in range(STEPS):
         each = whole_scores(places, patterns, theta, rows)
         if each is None:
             return theta, value, False
         slope = each[:, at].T @ weights
-        move = _uphill(each[:, at].T @ (each[:, at] * weights[:, None]), slope)
-        if float(slope @ move) < near * len(rows):
+        move = _uphill(each[:, at].T @ (each[:, at] * weights[:, None]) if held is None else held, slope)
+        promised = float(slope @ move)
+        if promised < near * len(rows):
             return theta, value, True
         length = 1.0
         while length > 1e-6:
@@ -198,9 +203,23 @@ def _climbed_whole(
                 break
             length /= 2.0
         else:
-            return theta, value, float(slope @ move) < NEAR * len(rows)
-        theta, value = there, new
+            if fresh or promised < NEAR * len(rows):
+                return theta, value, promised < NEAR * len(rows)
+            held, fresh = _whole_bend(places, patterns, theta, rows, weights, at), True
+            continue
+        poor = new - value < POOR * promised
+        theta, value, fresh = there, new, False
+        if poor:
+            held, fresh = _whole_bend(places, patterns, theta, rows, weights, at), True
     return theta, value, False
+
+
+def _whole_bend(
+    places: Places, patterns: Sequence[Pattern], theta: Floats, rows: Floats, weights: Floats, at: Ints
+) -> Floats | None:
+    """The bend of the likelihood at some parameters; None next to such that make no model."""
+    found = whole_bend(places, patterns, theta, rows, weights)
+    return None if found is None or not np.isfinite(found).all() else np.asarray(found[np.ix_(at, at)])
 
 
 def _begun(places: Places, values: Floats, rows: Floats, weights: Floats) -> Floats:
