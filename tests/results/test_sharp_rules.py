@@ -71,6 +71,15 @@ def test_what_the_category_does_is_known_all_the_same(rows: pd.DataFrame) -> Non
     assert "separated" not in [note.code for note in found.notes]
 
 
+def test_bounds_of_a_category_that_follows_a_rule_are_one_number(rows: pd.DataFrame) -> None:
+    """Whatever its error has in common with the outcome: nothing of it is seen."""
+    fit = ht.fit("z -> {x, y}; x -> y; x <-> y", rows, kinds=ACTS)
+    assert fit.converged
+    found = fit.bounds("x ~> y", assume="|corr(x <-> y)| <= 0.3")
+    b, _ = regression(rows["y"].to_numpy(), rows["x"].to_numpy(), rows["z"].to_numpy())
+    assert (found.low, found.high) == pytest.approx((b, b), rel=1e-4)
+
+
 def test_answers_that_rest_on_the_rule_say_so(rows: pd.DataFrame) -> None:
     fit = ht.fit("z -> {x, y}; x -> y", rows, kinds=ACTS)
     sure = fit.query("P(x=1 | do(z=1))")

@@ -16,7 +16,7 @@ from halftrek.estimation.acts.boxes import MOST
 from halftrek.estimation.acts.holes import Pattern, patterns_in, refuse_large, whole_bend, whole_logliks, whole_scores
 from halftrek.estimation.acts.likelihood import Pieces, own_places, pieces, scores
 from halftrek.estimation.acts.places import District, Held, Off, Places, in_units, joined_districts, standard_units
-from halftrek.estimation.acts.separated import run_off
+from halftrek.estimation.acts.separated import run_off, unseen_at_zero
 from halftrek.estimation.acts.spread import KNOWN, bend_of, spread_of
 from halftrek.graphs import Graph
 from halftrek.layer import Margin
@@ -127,7 +127,7 @@ def fit_acting(
         off = run_off(places, theta, rows)
         if off:
             places = replace(places, off=off)
-            theta, total, arrived = _settled(places, theta, rows, w)
+            theta, total, arrived = _settled(places, unseen_at_zero(places, theta), rows, w)
         spread, flat = spread_of(places, theta, values, w, cluster, sampling=sampling)
     lines = flat if len(flat) else None
     return Acting(margins, centre, scale, theta, spread, total, arrived, lines, held=held, off=off)
@@ -166,7 +166,8 @@ def _with_holes(
         off = run_off(places, theta, rows)
         if off:
             places = replace(places, off=off)
-            theta, value, arrived = _climbed_whole(places, patterns, theta, rows, weights, EXACT)
+            begun = unseen_at_zero(places, theta)
+            theta, value, arrived = _climbed_whole(places, patterns, begun, rows, weights, EXACT)
         spread, flat = spread_of(places, theta, values, weights, cluster, sampling=sampling)
     lines, units = flat if len(flat) else None, (places.centre, places.scale)
     have = weights @ ~np.isnan(values) / weights.sum()

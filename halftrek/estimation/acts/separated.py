@@ -50,6 +50,14 @@ def _of_column(places: Places, district: District, i: int, theta: Floats, rows: 
     return found
 
 
+def unseen_at_zero(places: Places, theta: Floats) -> Floats:
+    """Parameters whose covariances with errors that are not seen are zero: any others explain the rows as well."""
+    found = theta.copy()
+    for district in places.districts:
+        found[[k for *_, k in district.covariances if k in district.off - district.held]] = 0.0
+    return found
+
+
 def lines_off(places: Places, theta: Floats) -> Floats:
     """The directions that rows do not determine because of this: equations that grow steeper, and covariances."""
     found = []
