@@ -75,6 +75,12 @@ FITS: dict[str, Words] = {
         "not converged, see fit.status",
         level="doubt",
     ),
+    "border, acting": Words(
+        "the likelihood of the rows rises up to where the errors of {variables} determine each other, with no maximum "
+        "short of that: what the graph leaves open between them has no best value; take out an arc, or take more rows",
+        "not converged, see fit.status",
+        level="doubt",
+    ),
     "steps ran out, weighted": Words(
         "the steps ran out before the weighted squares were least: estimates, errors and measures of fit may be far "
         "off; leave out estimator=, or check the graph for effects that are not identified",

@@ -19,12 +19,13 @@ from halftrek.errors import DataError, InputError, UnsaidKindError
 from halftrek.estimation import Fitted
 from halftrek.estimation.status import Code, Status
 from halftrek.graphs import Graph
-from halftrek.notes import note
+from halftrek.notes import Note, note
 
 if TYPE_CHECKING:
     from halftrek.estimation.acts.fit import Acting
     from halftrek.layer import Layer
 
+BORDER = 1e-3  # smallest eigenvalue of the correlations of errors that nearly determine each other
 LITTLE = 0.03  # share of a variable that is left to its error where causes may tell its categories apart
 Kinds = Mapping[str, ColumnKind | Sequence[str] | Mapping[ColumnKind, Sequence[str]]]
 
@@ -105,11 +106,21 @@ def fit_where_acting(
     found = fit_acting(chosen, block.values, kinds, block.weights, block.cluster, texts, sampling=sampling)
     _refuse_run_off(chosen, found)
     code: Code = "converged" if found.converged else "not converged"
-    status = Status(code, (note("at the maximum" if found.converged else "steps ran out, acting"),))
     model, _ = found.at(chosen, found.theta)
+    status = Status(code, (note("at the maximum") if found.converged else short_of_the_top(chosen.observed, model.W),))
     if isinstance(data, Patterns):
         found = replace(found, missing=data.sentence)
     return Fitted(chosen, moments, model, found.loglik, status, rows=rows, acting=found)
+
+
+def short_of_the_top(names: Sequence[str], errors: Floats) -> Note:
+    """Why a climb ended: at errors that determine each other, or with its steps."""
+    sd = np.sqrt(np.diag(errors))
+    values, vectors = np.linalg.eigh(errors / np.outer(sd, sd))
+    if values[0] > BORDER:
+        return note("steps ran out, acting")
+    far = [v for v, x in zip(names, vectors[:, 0], strict=True) if abs(x) > 0.1]
+    return note("border, acting", variables=" and ".join(far))
 
 
 def _refuse_separation(chosen: Graph, values: Floats, kinds: Mapping[str, ColumnKind]) -> None:
