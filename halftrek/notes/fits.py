@@ -77,7 +77,8 @@ FITS: dict[str, Words] = {
     ),
     "border, acting": Words(
         "the likelihood of the rows rises up to where the errors of {variables} determine each other, with no maximum "
-        "short of that: what the graph leaves open between them has no best value; take out an arc, or take more rows",
+        "short of that: rows are too few, or the graph leaves too much open, to tell what they share; take more rows, "
+        "or take out an arc",
         "not converged, see fit.status",
         level="doubt",
     ),

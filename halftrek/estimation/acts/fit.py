@@ -308,7 +308,7 @@ def _climbed(
     if not len(at):
         return theta, value, True
     few = len(district.cut) <= KNOWN
-    held = bend_of(places, district, theta, rows, weights) if finish and few else None
+    held = _own_bend(places, district, theta, rows, weights) if finish and few else None
     near = NEAR if few or finish else ROUGH
     for _ in range(STEPS):
         each = None if now is None else scores(places, district, theta, rows, at, now)
