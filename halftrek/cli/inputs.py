@@ -221,14 +221,18 @@ def assignments(text: str, option: str) -> list[tuple[str, str, str]]:
             raise InputError(f"{option} takes a name and a value, for instance {option} {example}, not {text!r}")
         found.append((match[1] or match[2].strip(), match[3], match[4]))
         place = match.end()
-    if option in ("--means", "--unit"):
-        for name, sign, value in found:
-            if sign != "=" or not _is_number(value):
-                raise InputError(f"{option}: {name} needs a number, for instance {name}=1, not {name}{sign}{value}")
+    for name, sign, value in found if option in ("--means", "--unit") else ():
+        if sign != "=" or not (is_number(value) or option == "--unit"):  # a unit may be in a category by its text
+            raise needs_number(option, name, f"{sign}{value}")
     return found
 
 
-def _is_number(text: str) -> bool:
+def needs_number(option: str, name: str, given: str) -> InputError:
+    """The error for a value that is none."""
+    return InputError(f"{option}: {name} needs a number, for instance {name}=1, not {name}{given}")
+
+
+def is_number(text: str) -> bool:
     try:
         return float(text) == float(text)
     except ValueError:

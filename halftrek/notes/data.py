@@ -20,6 +20,25 @@ DATA: dict[str, Words] = {
         "no information about it at these estimates",
         why="at these estimates the data carry no information about this answer",
     ),
+    # causes that tell the categories of a column apart
+    "separated": Words(
+        "{causes} tell{s} the categories of {variable} apart: how steep the rule is has no most likely value, and rows "
+        "on one side of it are taken for sure of their category, so that intervals allow for no exceptions",
+        "{variable} follows a sharp rule",
+    ),
+    "separated slope": Words(
+        "the rows are separated by {causes}, so that the slope has no most likely value and only its direction is "
+        "known: {direction}",
+        "separated by {causes}: only its direction is known, {direction}",
+    ),
+    "separated line": Words(
+        "the rows are separated by {causes}, so that it has no most likely value",
+        "separated by {causes}: no most likely value",
+    ),
+    "unseen error": Words(
+        "{variable} follows a rule without exceptions, so that nothing is seen of its error",
+        "nothing is seen of the error of {variable}",
+    ),
     # what a graph was given and does not hold
     "hidden without effects": Words(
         "hidden {variable} causes nothing that is observed, so that no data speak of it: it was taken out of the "
@@ -83,8 +102,8 @@ DATA: dict[str, Words] = {
     ),
     "two values, unsaid": Words(
         "{variable} has two values, causes {effect}, and was taken for normal, which may be far off: say what acts, "
-        "kinds={{'{variable}': 'acts'}} if being in the category is the cause, 'behind' if it is a cut of a "
-        "continuous one",
+        "{kind_of}{variable}{kind_is}acts{kind_end} if being in the category is the cause, 'behind' if it is a cut of "
+        "a continuous one",
         "{variable} was taken for normal",
     ),
     "two values, unsaid beside hidden": Words(

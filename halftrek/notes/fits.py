@@ -75,6 +75,13 @@ FITS: dict[str, Words] = {
         "not converged, see fit.status",
         level="doubt",
     ),
+    "border, acting": Words(
+        "the likelihood of the rows rises up to where the errors of {variables} determine each other, with no maximum "
+        "short of that: rows are too few, or the graph leaves too much open, to tell what they share; take more rows, "
+        "or take out an arc",
+        "not converged, see fit.status",
+        level="doubt",
+    ),
     "steps ran out, weighted": Words(
         "the steps ran out before the weighted squares were least: estimates, errors and measures of fit may be far "
         "off; leave out estimator=, or check the graph for effects that are not identified",

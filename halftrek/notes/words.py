@@ -24,6 +24,9 @@ ASKS: Mapping[Front, Mapping[str, str]] = {
         "ask_assumptions": "fit.assumptions(...)",
         "ask_sem": 'ht.from_lavaan(text, "sem")',
         "ask_growth": 'ht.from_lavaan(text, "growth")',
+        "kind_of": "kinds={'",
+        "kind_is": "': '",
+        "kind_end": "'}",
     },
     "command line": {
         "ask_profile": "--interval profile",
@@ -38,6 +41,9 @@ ASKS: Mapping[Front, Mapping[str, str]] = {
         "ask_assumptions": "halftrek robustness --assumptions",
         "ask_sem": "--lavaan sem",
         "ask_growth": "--lavaan growth",
+        "kind_of": "--kind '",
+        "kind_is": "=",
+        "kind_end": "'",
     },
 }
 

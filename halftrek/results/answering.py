@@ -80,15 +80,18 @@ def answer(fitted: Fitted, question: str | Query, *, crude: bool = False, **unce
 def _where_acting(fitted: Fitted, query: Query, verdict: Verdict, how: How) -> Answer:
     """The answer of a fit in which categories act; every interval is judged."""
     from halftrek.inference.evidence.error_units import refuse_open_units
+    from halftrek.inference.evidence.separated import refuse_run_off
     from halftrek.inference.standard_errors.acting import value_where_acting
 
     refuse_open_units(fitted, query)
+    refuse_run_off(fitted, query)
     value = value_where_acting(fitted, query)
     judged = judge_acting(fitted, query, value, verdict, how)
     missing = "" if fitted.acting is None else fitted.acting.missing
     holes = [note("missing values", text=missing)] if missing else []
     holes += [rows_left_out(fitted.moments.dropped)] if fitted.moments.dropped else []
-    notes = (*holes, *acting_notes(fitted, query), *unsaid_notes(fitted, query), *judged.notes)
+    coded = coding_notes(fitted, variables_of(query))
+    notes = (*holes, *coded, *acting_notes(fitted, query), *unsaid_notes(fitted, query), *judged.notes)
     kept_reasons = tuple(r for r in verdict.reasons if not r.startswith("In a linear model "))
     plain = replace(verdict, estimand=None, latex=None, reasons=(*kept_reasons, BY_LIKELIHOOD))  # none in covariances
     return Answer(query, value, plain, notes, judged.estimate, None, fitted.n, None, fitted.frame)
@@ -146,6 +149,11 @@ def refusal(fitted: Fitted, query: Query, verdict: Verdict) -> Answer:
         left = upward.left(fitted, query)
         result = Refusal(left.bounds)
         verdict = _with_own(verdict, left.witness)
+    if not plain:
+        from halftrek.results.sets.where_acting import refused_where_acting, with_kinds  # here, for few need it
+
+        open_ = fitted.acting is not None and verdict.status == "not identified"
+        verdict = refused_where_acting(fitted, verdict) if open_ else with_kinds(fitted, verdict)
     return Answer(query, result, verdict, n=fitted.n, library=fitted.frame)
 
 

@@ -290,6 +290,7 @@ def _next_step(step: NextStep) -> None:
     must(step.arc is not None or step.way != "sensitivity", "a sensitivity analysis is about one pair of variables")
     must(step.arc is None or step.way in ("sensitivity", "bounds"), "only bounds and sensitivity are about one pair")
     _known(step.arc or (), step.graph, "arc")
+    _known([v for v, _ in step.kinds], step.graph, "kinds")
 
 
 def _estimate(estimate: Estimate) -> None:

@@ -51,6 +51,9 @@ def sound_acting(acting: Acting) -> None:
     if acting.flat is not None:
         shaped(acting.flat, (len(acting.flat), size), "flat")
         finite(acting.flat, "flat")
+    if acting.have is not None:
+        shaped(acting.have, (len(acting.centre),), "have")
+        must(bool(((acting.have > 0.0) & (acting.have <= 1.0)).all()), "have holds what is no share of the rows")
     shaped(acting.scale, (len(acting.centre),), "scale")
     must(bool((acting.scale > 0.0).all()), "a scale is not positive")
     number(acting.loglik, "the log-likelihood")

@@ -17,7 +17,7 @@ from halftrek.trust.strength import STRONG, quick_verdict, weakest_step
 
 def doubts_everywhere(fit: Fitted, few: int) -> list[Note]:
     """What speaks against every interval of the fit; up to a ``few`` clusters are few."""
-    found = [] if fit.converged else [note("steps ran out, acting")]
+    found = [] if fit.converged else list(fit.status.notes)
     if is_clustered(fit) and (clusters := count_clusters(fit)) <= few:
         found.append(note("few clusters, acting", clusters=clusters))
     return found

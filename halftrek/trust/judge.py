@@ -65,11 +65,16 @@ def judge(fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict,
 
 def judge_acting(fit: Fitted, query: Query, value: float, verdict: Verdict, how: How) -> Judged:
     """The same where categories act: the likelihood of the rows is known, and no moments stand for them."""
+    from halftrek.inference.evidence.separated import rule_notes
     from halftrek.inference.standard_errors.acting import estimate_where_acting
 
     found = estimate_where_acting(fit, query, value, how)
+    sharp = rule_notes(fit, query)
     lost = [note("no information")] if np.isnan(found.errors).any() else weakness(fit, query, verdict)
-    return Judged(found, (*doubts_everywhere(fit, FEW_CLUSTERS), *lost, *few_events(fit, query)))
+    if sharp and (found.errors == 0.0).any():  # no doubt of a rule without exceptions is more than rows tell
+        none = np.full_like(found.intervals, np.nan)
+        found = replace(found, errors=np.full_like(found.errors, np.nan), intervals=none)
+    return Judged(found, (*doubts_everywhere(fit, FEW_CLUSTERS), *sharp, *lost, *few_events(fit, query)))
 
 
 def judge_line(fit: Fitted, query: Query, result: float | Gaussian, verdict: Verdict, how: How) -> Judged:

@@ -64,17 +64,24 @@ def judged_layer(
 
 def few_events(fit: Fitted, query: Query) -> list[Note]:
     """Outcomes in categories of which one side has few rows for each parameter of its equation, a cut among them."""
-    found, asked, layer = [], set(variables_of(query)), fit.moments.layer
+    found, asked = [], set(variables_of(query))
     for v, margin in margins_of(fit).items():
         if margin.cut and v in asked and fit.graph.parents(v):
-            have = 1.0 if layer is None else float(layer.have.diagonal()[layer.names.index(v)])  # not missing
-            events = fit.n * have * float(np.minimum(margin.below, 1.0 - margin.below).min())
+            events = fit.n * _have(fit, v) * float(np.minimum(margin.below, 1.0 - margin.below).min())
             parameters = 1 + len(fit.graph.parents(v))
             if events < EVENTS * parameters - 1e-9:
                 what = "value" if len(margin.values) == 2 else "side of a cut"
                 facts = {"events": events, "rows": fit.n, "parameters": parameters, "enough": EVENTS}
                 found.append(note("few events", variable=v, what=what, **facts))
     return found
+
+
+def _have(fit: Fitted, v: str) -> float:
+    """The share of the rows in which a column is not missing."""
+    layer, acting = fit.moments.layer, fit.acting
+    if acting is not None:
+        return 1.0 if acting.have is None else float(acting.have[fit.graph.observed.index(v)])
+    return 1.0 if layer is None else float(layer.have.diagonal()[layer.names.index(v)])
 
 
 def _misfit(fit: Fitted, query: Query) -> float | None:

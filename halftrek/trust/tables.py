@@ -14,6 +14,7 @@ from halftrek.graphs.reach import reach_of
 from halftrek.inference import How, Parameter, estimate, parameter_columns
 from halftrek.inference.evidence.error_units import without_open
 from halftrek.inference.evidence.few_valued import probabilities
+from halftrek.inference.evidence.layered import unsaid_notes
 from halftrek.inference.evidence.row_needs import spread_left_out, weights_left_out
 from halftrek.inference.evidence.strength import strengths
 from halftrek.inference.how import Uncertainty, asked
@@ -28,7 +29,7 @@ from halftrek.inference.tables.legs import PathSum, edges_of
 from halftrek.inference.tables.mediation import Mediation, Route
 from halftrek.inference.tables.parameter import FIELDS
 from halftrek.notes import Note, in_short, note
-from halftrek.queries import DirectEffect, ErrorCovariance, Query, TotalEffect, evaluate
+from halftrek.queries import DirectEffect, ErrorCovariance, Query, TotalEffect, evaluate, variables_of
 from halftrek.trust.acting import doubts_everywhere, weak_edges
 from halftrek.trust.judge import FEW_CLUSTERS, SURE, doubt_of, rests_of, table_how
 from halftrek.trust.misfit import LARGE, rejected
@@ -45,7 +46,10 @@ def judged_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncert
     """Every parameter with the interval that suits it, as columns; ``note`` says what may mislead."""
     how = asked(**options) if how is None else how
     if fit.acting is not None:
-        rows = [_of_acting(fit, row) for row in without_open(fit, acting_parameters(fit, how))]
+        from halftrek.inference.evidence.separated import without_run_off  # here, for most fits have no such columns
+
+        known = without_run_off(fit, without_open(fit, acting_parameters(fit, how)))
+        rows = [_of_acting(fit, row) for row in known]
         return {name: [getattr(row, name) for row in rows] for name in FIELDS}
     found = parameter_columns(fit, table_how(fit, how))
     doubts = edge_doubts(fit, how.interval is None)
@@ -53,7 +57,7 @@ def judged_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncert
     said, everywhere = about_rows(fit, how)
     if fit.moments.layer is not None:
         found = _with_cuts(fit, found, how)
-    if not (doubts or wrong or said or everywhere):
+    if not (doubts or wrong or said or everywhere or _unsaid(fit)):
         return found
     lines = zip(*(map(str, found[name]) for name in ("lhs", "op", "rhs", "note")), strict=True)
     low, high = np.array(found["ci_low"]), np.array(found["ci_high"])
@@ -66,7 +70,7 @@ def judged_columns(fit: Fitted, how: How | None = None, **options: Unpack[Uncert
             if better is not None:
                 low[k], high[k], left = *better.interval, left - 1
             cautions[:0] = _left(doubt) if better is None else [better.note]
-        cautions += [*(said.get(lhs, ()) if op == "~" else ()), *everywhere]
+        cautions += [*(said.get(lhs, ()) if op == "~" else ()), *everywhere, *_unsaid_of_line(fit, lhs, op, rhs)]
         notes.append("; ".join(filter(None, (text, in_short(cautions)))) if text not in ("fixed",) else text)
     return {**found, "ci_low": low, "ci_high": high, "note": notes}
 
@@ -77,6 +81,7 @@ def _of_acting(fit: Fitted, row: Parameter) -> Parameter:
         return row
     weak = weak_edges(fit).get((row.rhs, row.lhs)) if row.op == "~" else None
     cautions = [*([] if weak is None else [weak]), *doubts_everywhere(fit, FEW_CLUSTERS)]
+    cautions += _unsaid_of_line(fit, row.lhs, row.op, row.rhs)
     return replace(row, note="; ".join(filter(None, (row.note, in_short(cautions)))))
 
 
@@ -104,13 +109,21 @@ def judged_effects(fit: Fitted, rows: Sequence[Effect], how: How) -> list[Effect
     if fit.acting is not None:
         weak, against = weak_edges(fit), doubts_everywhere(fit, FEW_CLUSTERS)
         behind = [[weak[e] for e in weak if e in _between(fit, row.cause, row.effect)] for row in rows]
-        return [_noted(row, [*own, *against]) if row.se > 0.0 else row for row, own in zip(rows, behind, strict=True)]
+        return [
+            _noted(row, [*own, *against, *_unsaid(fit, TotalEffect(row.cause, row.effect))]) if row.se > 0.0 else row
+            for row, own in zip(rows, behind, strict=True)
+        ]
     marked = _judged_lines(
         fit, rows, [_query(row) for row in rows], lambda i: [_between(fit, rows[i].cause, rows[i].effect)], how
     )
     wrong = _misfit(fit, how)
     said, everywhere = about_rows(fit, how)
-    return [_noted(row, [*wrong, *said.get(row.effect, ()), *everywhere]) if row.se > 0.0 else row for row in marked]
+    return [
+        _noted(row, [*wrong, *said.get(row.effect, ()), *everywhere, *_unsaid(fit, TotalEffect(row.cause, row.effect))])
+        if row.se > 0.0
+        else row
+        for row in marked
+    ]
 
 
 def judged_decomposition(fit: Fitted, found: Decomposition, how: How) -> Decomposition:
@@ -123,7 +136,8 @@ def judged_decomposition(fit: Fitted, found: Decomposition, how: How) -> Decompo
         return [_between(fit, found.cause, found.effect)] if part is None else _used(fit, part)
 
     first, *rest = _judged_lines(fit, (found.total, *found.rows), queries, edges, how)
-    return replace(found, rows=tuple(rest), total=_noted(first, _misfit(fit, how)))
+    unsaid = _unsaid(fit, TotalEffect(found.cause, found.effect))
+    return replace(found, rows=tuple(rest), total=_noted(first, [*_misfit(fit, how), *unsaid]))
 
 
 def judged_mediation(fit: Fitted, found: Mediation, how: How) -> Mediation:
@@ -132,7 +146,8 @@ def judged_mediation(fit: Fitted, found: Mediation, how: How) -> Mediation:
     rows = _judged_lines(fit, found.rows, queries, lambda i: _used(fit, found.asked[i]), how)
     shaky = any(line.note for line in rows if line.se > 0.0 and line.kind in ("total", "indirect"))
     ratio = [note("shaky proportion")] if shaky and found.proportion is not None else []
-    return replace(found, rows=tuple(rows), notes=(*found.notes, *ratio, *_misfit(fit, how)))
+    unsaid = _unsaid(fit, TotalEffect(found.cause, found.effect))
+    return replace(found, rows=tuple(rows), notes=(*found.notes, *ratio, *_misfit(fit, how), *unsaid))
 
 
 def unit_notes(fit: Fitted, held: Collection[str], outcomes: Sequence[str], how: How) -> list[Note]:
@@ -273,6 +288,26 @@ def about_rows(fit: Fitted, how: How) -> tuple[dict[str, tuple[Note, ...]], tupl
     if kind_of(table_how(fit, how)).counts_rows(fit):
         return {v: (one,) for v, one in words.items()}, short
     return {v: (one, *spread_left_out(fit, (v,))) for v, one in words.items()}, (*short, *weights_left_out(fit))
+
+
+@kept
+def _unsaid(fit: Fitted, query: Query | None = None) -> tuple[Note, ...]:
+    """Causes of two values of which nobody said what acts, in all or before the variables of a line.
+
+    What speaks against no number stands in the lines of the cause itself.
+    """
+    found = unsaid_notes(fit, query)
+    if query is None:
+        return found
+    return tuple(n for n in found if n.level != "note" or n.facts["variable"] in variables_of(query))
+
+
+def _unsaid_of_line(fit: Fitted, lhs: str, op: str, rhs: str) -> list[Note]:
+    """The same for a line of parameters. Cuts and means of columns are their own, whatever causes them."""
+    if op not in ("~", "=~", "~~") or not _unsaid(fit):
+        return []
+    query = ErrorCovariance(lhs, rhs) if op == "~~" else DirectEffect(*((rhs, lhs) if op == "~" else (lhs, rhs)))
+    return [*_unsaid(fit, query)]
 
 
 def _left(doubt: Note) -> list[Note]:

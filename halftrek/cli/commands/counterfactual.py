@@ -93,13 +93,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _asked(fit: Fit, args: argparse.Namespace) -> object:
     from halftrek.cli.analysis import analysis_of, uncertainty_options
-    from halftrek.cli.inputs import assignments, opened_rows
+    from halftrek.cli.inputs import assignments, is_number, needs_number, opened_rows
     from halftrek.cli.output import for_command_line
+    from halftrek.inference.evidence.rows_behind import in_numbers
 
     sure = uncertainty_options(analysis_of(args).uncertainty)
     do = {name: held_at(sign, value) for text in args.do for name, sign, value in assignments(text, "--do")}
     if args.unit is not None:
-        unit = {name: float(value) for name, _, value in assignments(args.unit, "--unit")}
+        given = {name: value for name, _, value in assignments(args.unit, "--unit")}
+        unit = in_numbers(fit, {name: float(x) if is_number(x) else x for name, x in given.items()})
+        for name in (name for name, x in unit.items() if isinstance(x, str)):
+            raise needs_number("--unit", name, f"={given[name]}")
         return for_command_line(fit.counterfactual(unit, do, args.outcome, **sure))
     if args.rows is None:
         assert fit.rows is not None  # only a covariance has none

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.bottom.arrays import Codes, Floats
+from halftrek.bottom.arrays import Codes, Floats, Ints
 from halftrek.bottom.choices import ColumnKind
 from halftrek.bottom.portable import Portable
 from halftrek.bottom.words import listed
 from halftrek.errors import DataError
 from halftrek.estimation.acts.boxes import MOST
-from halftrek.estimation.acts.holes import patterns_in, refuse_large, whole_logliks, whole_scores
+from halftrek.estimation.acts.holes import Pattern, patterns_in, refuse_large, whole_bend, whole_logliks, whole_scores
 from halftrek.estimation.acts.likelihood import Pieces, own_places, pieces, scores
-from halftrek.estimation.acts.places import District, Held, Places, in_units, joined_districts, standard_units
+from halftrek.estimation.acts.places import District, Held, Off, Places, in_units, joined_districts, standard_units
+from halftrek.estimation.acts.separated import run_off, unseen_at_zero
 from halftrek.estimation.acts.spread import KNOWN, bend_of, spread_of
 from halftrek.graphs import Graph
 from halftrek.layer import Margin
@@ -51,10 +52,12 @@ class Acting(Portable):
     flat: Floats | None = None  # directions that the rows do not determine, a line each
     missing: str = ""  # what is said of missing values, where rows have any
     held: tuple[Held, ...] = ()  # edges that were not fitted, but given
+    off: tuple[Off, ...] = ()  # parameters without a most likely value
+    have: Floats | None = None  # the share of rows that have a value, by column, where some do not
 
     def places(self, graph: Graph) -> Places:
         """Where the parameters stand."""
-        return Places(graph, self.margins, self.centre, self.scale, self.held)
+        return Places(graph, self.margins, self.centre, self.scale, self.held, self.off)
 
     def at(self, graph: Graph, theta: Floats) -> tuple[CGLSCM, dict[str, Margin]]:
         """The model of some parameters, and the columns that have margins, those in categories with its cuts."""
@@ -119,9 +122,25 @@ def fit_acting(
         theta[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
     theta = places.put_held(theta)
     spread, flat = np.zeros((places.size, places.size)), np.zeros((0, places.size))
+    off: tuple[Off, ...] = ()
     if like is None:
+        off = run_off(places, theta, rows)
+        if off:
+            places = replace(places, off=off)
+            theta, total, arrived = _settled(places, unseen_at_zero(places, theta), rows, w)
         spread, flat = spread_of(places, theta, values, w, cluster, sampling=sampling)
-    return Acting(margins, centre, scale, theta, spread, total, arrived, flat if len(flat) else None, held=held)
+    lines = flat if len(flat) else None
+    return Acting(margins, centre, scale, theta, spread, total, arrived, lines, held=held, off=off)
+
+
+def _settled(places: Places, theta: Floats, rows: Floats, weights: Floats) -> tuple[Floats, float, bool]:
+    """The others at their most likely values, where some parameters have run off."""
+    found, total, arrived = theta.copy(), 0.0, True
+    for district in places.districts:
+        best = _climbed(places, district, theta, rows, weights, finish=True)
+        at = own_places(district)
+        found[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
+    return found, total, arrived
 
 
 def _with_holes(
@@ -140,33 +159,68 @@ def _with_holes(
     patterns = patterns_in(places, rows)
     theta = _begun(places, values, rows, weights) if start is None else start
     refuse_large(places, patterns, theta)
+    theta, value, arrived = _climbed_whole(places, patterns, theta, rows, weights, CLOSE if known else EXACT)
+    spread, flat = np.zeros((places.size, places.size)), np.zeros((0, places.size))
+    off: tuple[Off, ...] = ()
+    if not known:
+        off = run_off(places, theta, rows)
+        if off:
+            places = replace(places, off=off)
+            begun = unseen_at_zero(places, theta)
+            theta, value, arrived = _climbed_whole(places, patterns, begun, rows, weights, EXACT)
+        spread, flat = spread_of(places, theta, values, weights, cluster, sampling=sampling)
+    lines, units = flat if len(flat) else None, (places.centre, places.scale)
+    have = weights @ ~np.isnan(values) / weights.sum()
+    return Acting(places.margins, *units, theta, spread, value, arrived, lines, "", places.held, off, have)
+
+
+def _climbed_whole(
+    places: Places, patterns: Sequence[Pattern], theta: Floats, rows: Floats, weights: Floats, near: float
+) -> tuple[Floats, float, bool]:
+    """Uphill with all districts together: where to, how high, and whether the top was reached.
+
+    Scores may hardly vary where the likelihood bends all the same, as that of the spread of a cause which is 0 and 1
+    equally often. Where they mislead, its own bend is worked out.
+    """
+    at = np.concatenate([own_places(district) for district in places.districts])
     found = whole_logliks(places, patterns, theta, rows)
-    value, arrived = -np.inf if found is None else float(weights @ found), False
+    value, held, fresh = -np.inf if found is None else float(weights @ found), None, False
     for _ in range(STEPS):
         each = whole_scores(places, patterns, theta, rows)
         if each is None:
-            break
-        slope = each.T @ weights
-        move = _uphill(each.T @ (each * weights[:, None]), slope)
-        if float(slope @ move) < (CLOSE if known else EXACT) * len(rows):
-            arrived = True
-            break
+            return theta, value, False
+        slope = each[:, at].T @ weights
+        move = _uphill(each[:, at].T @ (each[:, at] * weights[:, None]) if held is None else held, slope)
+        promised = float(slope @ move)
+        if promised < near * len(rows):
+            return theta, value, True
         length = 1.0
         while length > 1e-6:
-            found = whole_logliks(places, patterns, theta + length * move, rows)
+            there = theta.copy()
+            there[at] += length * move
+            found = whole_logliks(places, patterns, there, rows)
             new = -np.inf if found is None else float(weights @ found)
             if new > value:
                 break
             length /= 2.0
         else:
-            arrived = float(slope @ move) < NEAR * len(rows)
-            break
-        theta, value = theta + length * move, new
-    spread, flat = np.zeros((places.size, places.size)), np.zeros((0, places.size))
-    if not known:
-        spread, flat = spread_of(places, theta, values, weights, cluster, sampling=sampling)
-    lines = flat if len(flat) else None
-    return Acting(places.margins, places.centre, places.scale, theta, spread, value, arrived, lines, held=places.held)
+            if fresh or promised < NEAR * len(rows):
+                return theta, value, promised < NEAR * len(rows)
+            held, fresh = _whole_bend(places, patterns, theta, rows, weights, at), True
+            continue
+        poor = new - value < POOR * promised
+        theta, value, fresh = there, new, False
+        if poor:
+            held, fresh = _whole_bend(places, patterns, theta, rows, weights, at), True
+    return theta, value, False
+
+
+def _whole_bend(
+    places: Places, patterns: Sequence[Pattern], theta: Floats, rows: Floats, weights: Floats, at: Ints
+) -> Floats | None:
+    """The bend of the likelihood at some parameters; None next to such that make no model."""
+    found = whole_bend(places, patterns, theta, rows, weights)
+    return None if found is None or not np.isfinite(found).all() else np.asarray(found[np.ix_(at, at)])
 
 
 def _begun(places: Places, values: Floats, rows: Floats, weights: Floats) -> Floats:
@@ -254,7 +308,7 @@ def _climbed(
     if not len(at):
         return theta, value, True
     few = len(district.cut) <= KNOWN
-    held = bend_of(places, district, theta, rows, weights) if finish and few else None
+    held = _own_bend(places, district, theta, rows, weights) if finish and few else None
     near = NEAR if few or finish else ROUGH
     for _ in range(STEPS):
         each = None if now is None else scores(places, district, theta, rows, at, now)
@@ -297,7 +351,7 @@ def _uphill(bend: Floats, slope: Floats) -> Floats:
     """The step to the top of a parabola; along directions without a top, uphill."""
     scale = np.sqrt(np.maximum(np.abs(np.diag(bend)), 1e-12))
     values, vectors = np.linalg.eigh(bend / np.outer(scale, scale))
-    steep = np.maximum(np.abs(values), 1e-6 * np.abs(values).max())
+    steep = np.maximum(np.abs(values), max(1e-6 * np.abs(values).max(initial=0.0), 1e-12))
     return np.asarray(vectors @ ((vectors.T @ (slope / scale)) / steep) / scale)
 
 
@@ -315,10 +369,15 @@ def _refuse(graph: Graph, margins: Mapping[str, Margin]) -> None:
                 f"equal size and say kinds={{{v!r}: 'ordered'}} ('behind' if it has effects), or take its logarithm as "
                 f"a plain column"
             )
-    if graph.latents:
+    if hidden := [*graph.latents, *graph.hidden]:
+        instead = "write what the hidden cause does as x <-> y"
+        if first := [v for v in _acts(margins) if not graph.parents(v) and not graph.siblings(v)]:
+            instead = (
+                f"say nothing of {first[0]!r}, which is then taken for normal: its effects hold, and probabilities do "
+                f"unless one of its values is rare or its effects are large"
+            )
         raise DataError(
-            f"hidden causes ({listed(list(graph.latents))}) and a column that acts are not known together yet; write "
-            f"what the hidden cause does as x <-> y"
+            f"hidden variables ({listed(hidden)}) and a column that acts are not known together yet; {instead}"
         )
     if graph.known:
         raise DataError("fixed or equal coefficients and a column that acts are not known together yet; free them")

@@ -143,8 +143,8 @@ def scores(
 
 
 def own_places(district: District) -> Ints:
-    """The places of a district's parameters that are free."""
+    """The places of a district's parameters that are free and have a most likely value."""
     found = [place for *_, place in (*district.slopes, *district.covariances)]
     found += [*district.intercepts.values(), *district.spreads.values()]
     found += [place for ends in district.cuts.values() for place in range(*ends)]
-    return np.array(sorted(set(found) - district.held), dtype=np.intp)
+    return np.array(sorted(set(found) - district.held - district.off), dtype=np.intp)

@@ -37,16 +37,19 @@ class District:
     cuts: Mapping[int, tuple[int, int]]  # first place, and one after the last
     covariances: tuple[tuple[int, int, int], ...]
     held: frozenset[int] = frozenset()  # places of numbers that are given
+    off: frozenset[int] = frozenset()  # places of numbers that have run off
 
 
 Held = tuple[str, str, str, float]  # an edge, as ends and "->" or "<->", and its weight or its errors' correlation
+Off = tuple[str, str, str, int]  # an edge alike, or "x", "|", "t1", and the side to which it runs off: 1, -1, 0 unknown
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
     """All districts of a graph; ``margins`` are those of the columns in categories, and of ranked ones.
 
-    At the place of an arc that is ``held`` stands the correlation of the two errors, not their covariance.
+    At the place of an arc that is ``held`` stands the correlation of the two errors, not their covariance. Those that
+    are ``off`` have no most likely value, and stay where they are.
     """
 
     graph: Graph
@@ -54,6 +57,7 @@ class Places:
     centre: Floats
     scale: Floats
     held: tuple[Held, ...] = ()
+    off: tuple[Off, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,9 +93,11 @@ class Places:
             edges = [(self.names[u], "->", self.names[v], k) for u, v, k in slopes]
             edges += [(self.names[i], "<->", self.names[j], k) for i, j, k in covariances]
             held = frozenset(k for *edge, k in edges if self._held_at(*edge) is not None)
-            found.append(
-                District(members, plain, cut, behind, tuple(slopes), intercepts, spreads, cuts, covariances, held)
-            )
+            edges += [(self.names[i], "|", f"t{k - a + 1}", k) for i, (a, b) in cuts.items() for k in range(a, b)]
+            gone = {one[:3] for one in self.off}
+            off = frozenset(k for *edge, k in edges if {tuple(edge), tuple(edge[::-1])} & gone)
+            places = (tuple(slopes), intercepts, spreads, cuts, covariances)
+            found.append(District(members, plain, cut, behind, *places, held, off))
         return tuple(found), size
 
     def _held_at(self, first: str, kind: str, second: str) -> float | None:

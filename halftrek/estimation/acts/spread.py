@@ -12,6 +12,7 @@ from halftrek.bottom.arrays import Codes, Floats
 from halftrek.estimation.acts.holes import patterns_in, whole_bend, whole_scores
 from halftrek.estimation.acts.likelihood import own_places, scores
 from halftrek.estimation.acts.places import District, Places, in_units
+from halftrek.estimation.acts.separated import lines_off
 from halftrek.layer import Margin
 from halftrek.layer.bivariate import phi
 
@@ -86,7 +87,7 @@ def influence_and_flat(places: Places, theta: Floats, values: Floats, weights: F
     rows = in_units(places.names, values, places.margins, places.centre, places.scale)
     if np.isnan(values).any():
         return _whole_influence(places, theta, rows, weights)
-    found, flat = np.zeros((len(rows), places.size)), [np.zeros((0, places.size))]
+    found, flat = np.zeros((len(rows), places.size)), [lines_off(places, theta)]
     for district in places.districts:
         at = own_places(district)
         bend, each = bend_of(places, district, theta, rows, weights), scores(places, district, theta, rows, at)
@@ -107,7 +108,7 @@ def _moved_by(bend: Floats, each: Floats) -> tuple[Floats, Floats]:
     steep, along = np.linalg.eigh(bend / np.outer(scale, scale))
     if len(bend) and steep[0] < SADDLE * steep[-1]:
         return np.full_like(each, np.nan), np.zeros((0, len(bend)))
-    level = steep < SINGULAR * steep[-1:]
+    level = steep <= SINGULAR * steep[-1:]
     if not level.any():
         return np.asarray(each @ np.linalg.inv(bend)), np.zeros((0, len(bend)))
     rest = along[:, ~level] / scale[:, None]
@@ -123,7 +124,13 @@ def _whole_influence(places: Places, theta: Floats, rows: Floats, weights: Float
     )
     if each is None or bend is None or not np.isfinite(bend).all():
         return np.full((len(rows), places.size), np.nan), np.zeros((0, places.size))
-    return _moved_by(bend, each)
+    if not places.off:
+        return _moved_by(bend, each)
+    free = np.setdiff1d(np.arange(places.size), [k for district in places.districts for k in district.off])
+    moved, along = _moved_by(bend[np.ix_(free, free)], each[:, free])
+    found, lines = np.zeros_like(each), np.zeros((len(along), places.size))
+    found[:, free], lines[:, free] = moved, along
+    return found, np.concatenate([lines_off(places, theta), lines])
 
 
 def by_ranks(

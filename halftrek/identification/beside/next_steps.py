@@ -53,6 +53,7 @@ class NextStep(Portable):
     """One thing to do next: why, in words, and the line to paste.
 
     ``query`` is asked of ``graph``; lines that need data call them ``data`` (``data.csv`` on the command line).
+    ``kinds`` are those of columns that are not continuous.
     """
 
     text: str
@@ -60,6 +61,7 @@ class NextStep(Portable):
     graph: Graph
     query: Query
     arc: tuple[str, str] | None = None
+    kinds: tuple[tuple[str, str], ...] = ()
 
     def line(self, front: Front = "python") -> str:
         """The line to paste; empty if this front has no such thing."""
@@ -73,6 +75,8 @@ class NextStep(Portable):
         written = upward.graph_line(self.graph)
         graph = _literal(written) if len(written) <= _LONG else "graph"
         question = _literal(str(self.query))
+        pairs = ", ".join(f"{_literal(v)}: {_literal(kind)}" for v, kind in self.kinds)
+        kinds = f", kinds={{{pairs}}}" if pairs else ""
         match self.way:
             case "identify":
                 return f"ht.identify({graph}, {question})"
@@ -81,19 +85,20 @@ class NextStep(Portable):
             case "more time":
                 return f"ht.identify({graph}, {question}, budget={_PATIENCE})"
             case "fit":
-                return f"ht.fit({graph}, data).query({question})"
+                return f"ht.fit({graph}, data{kinds}).query({question})"
             case "effects":
-                return f"ht.fit({graph}, data).effects()"
+                return f"ht.fit({graph}, data{kinds}).effects()"
             case "bounds":
                 assumed = "" if self.arc is None else f", assume=[{_literal(self._assumed)}]"
-                return f"ht.bounds({graph}, data, {question}{assumed})"
+                return f"ht.bounds({graph}, data, {question}{assumed}{kinds})"
             case "sensitivity":
-                return f"ht.fit({graph}, data).sensitivity({question}, edge={_literal(self._edge)})"
+                return f"ht.fit({graph}, data{kinds}).sensitivity({question}, edge={_literal(self._edge)})"
 
     def _shell(self) -> str:
         written = upward.graph_line(self.graph)
         graph = shlex.quote(written) if len(written) <= _LONG else "graph.txt"
         question = shlex.quote(str(self.query))
+        kinds = "".join(f" --kind {shlex.quote(f'{v}={kind}')}" for v, kind in self.kinds)
         match self.way:
             case "identify":
                 return f"halftrek identify {graph} {question}"
@@ -102,14 +107,14 @@ class NextStep(Portable):
             case "more time":
                 return f"halftrek identify {graph} {question} --budget {_PATIENCE}"
             case "fit":
-                return f"halftrek query {graph} data.csv {question}"
+                return f"halftrek query {graph} data.csv {question}{kinds}"
             case "effects":
                 return f"halftrek identify {graph} --all"
             case "bounds":
                 assumed = "" if self.arc is None else f" --assume {shlex.quote(self._assumed)}"
-                return f"halftrek bounds {graph} data.csv {question}{assumed}"
+                return f"halftrek bounds {graph} data.csv {question}{assumed}{kinds}"
             case "sensitivity":
-                return f"halftrek sensitivity {graph} data.csv {question} --edge {shlex.quote(self._edge)}"
+                return f"halftrek sensitivity {graph} data.csv {question} --edge {shlex.quote(self._edge)}{kinds}"
 
     @property
     def _edge(self) -> str:

@@ -135,9 +135,9 @@ def usual_measures(fit: Fitted) -> tuple[Measures, str]:
 
         return acting_measures(fit)[:2]
     if fit.method == "dwls":
-        from halftrek.inference.information.behind.dwls import WEIGHTED, dwls_measures
+        from halftrek.inference.information.behind.dwls import dwls_measures, which_test
 
-        return dwls_measures(fit), WEIGHTED
+        return dwls_measures(fit), which_test(fit)
     if not counts_units(fit, None, "measures()"):
         return measures(fit), NORMAL_THEORY
     found, units = measures_by_units(fit)

@@ -93,7 +93,16 @@ def kind_notes(fit: Fitted) -> tuple[Note, ...]:
     known = {v: one for v, one in _known(fit).items() if fit.graph.parents(v)}
     texts = [_what(v, known[v]) for v in fit.graph.observed if v in known]
     apart = (note("not continuous", variables="; ".join(texts)),) if texts else ()
-    return (*taken_notes(fit), *apart, *unsaid_notes(fit))
+    return (*taken_notes(fit), *apart, *unsaid_notes(fit), *_sharp(fit))
+
+
+def _sharp(fit: Fitted) -> tuple[Note, ...]:
+    """Columns that follow a sharp rule."""
+    if fit.acting is None or not fit.acting.off:
+        return ()
+    from halftrek.inference.evidence.separated import rule_notes  # here, for few fits need it
+
+    return rule_notes(fit)
 
 
 def refuse_few_valued(fit: Fitted, query: Query) -> None:

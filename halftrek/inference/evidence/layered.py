@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from halftrek.data.columns.kinds import shapes
 from halftrek.data.columns.ordered import in_order
@@ -14,6 +14,8 @@ from halftrek.notes import Note, note
 from halftrek.queries import Query, Standardized, variables_of
 from halftrek.queries.kinds.effects import EFFECTS, ErrorCovariance, ends_of
 from halftrek.queries.kinds.terms import Arithmetic, Leaf, case_of, leaves, sums_of
+
+ONE, MANY = "acts as the category it is", "act as the categories they are"
 
 
 def layer_notes(fit: Fitted, query: Query) -> tuple[Note, ...]:
@@ -54,14 +56,34 @@ def acting_notes(fit: Fitted, query: Query) -> tuple[Note, ...]:
 def taken_notes(fit: Fitted) -> tuple[Note, ...]:
     """What each column was taken for, for a summary of the fit."""
     if fit.acting is not None:
-        texts = [f"{v} {_acts(m)}" for v, m in fit.acting.margins.items()]
+        acts = _alike({v: _values(m) for v, m in fit.acting.margins.items() if m.kind == "acts"})
+        texts = [f"{_names(vs)} {ONE if len(vs) == 1 else MANY} ({values})" for values, vs in acts.items()]
+        texts += _taken({v: m for v, m in fit.acting.margins.items() if m.kind != "acts"})
         missing = [note("missing values", text=fit.acting.missing)] if fit.acting.missing else []
         return (note("taken for, acting", columns="; ".join(texts)), *missing)
     layer = fit.moments.layer
     if layer is None:
         return ()
-    texts = [f"{v} is {_what(m)}" for v, m in zip(layer.names, layer.margins, strict=True) if m.kind != "plain"]
-    return (note("taken for", columns="; ".join(texts)),)
+    named = {v: m for v, m in zip(layer.names, layer.margins, strict=True) if m.kind != "plain"}
+    return (note("taken for", columns="; ".join(_taken(named))),)
+
+
+def _taken(margins: Mapping[str, Margin]) -> list[str]:
+    """What columns are taken for, those alike together."""
+    alike = _alike({v: _what(m) for v, m in margins.items()})
+    return [f"{_names(vs)} {'is' if len(vs) == 1 else 'are'} {what}" for what, vs in alike.items()]
+
+
+def _alike(texts: Mapping[str, str]) -> dict[str, list[str]]:
+    """The names that have each text."""
+    found: dict[str, list[str]] = {}
+    for v, text in texts.items():
+        found.setdefault(text, []).append(v)
+    return found
+
+
+def _names(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def unsaid_notes(fit: Fitted, query: Query | None = None) -> tuple[Note, ...]:
@@ -136,12 +158,6 @@ def _values(margin: Margin) -> str:
 def middle(margin: Margin) -> float:
     """A value that about half of the categories are above."""
     return float(margin.values[(len(margin.values) - 1) // 2])
-
-
-def _acts(margin: Margin) -> str:
-    if margin.kind != "acts":
-        return f"is {_what(margin)}"
-    return f"acts as the category it is ({_values(margin)})"
 
 
 def leaves_of(query: Query) -> Iterable[Leaf | Query]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from math import nan
+from math import isnan, nan
 from typing import NoReturn
 
 import numpy as np
@@ -23,6 +23,7 @@ from halftrek.inference.information.robust import is_clustered, rows_needed
 from halftrek.inference.intervals.base import Estimate, ends_on
 from halftrek.inference.kept import kept
 from halftrek.inference.tables.parameter import Parameter
+from halftrek.notes import note
 from halftrek.queries import Query
 from halftrek.queries.gradients import Scale
 from halftrek.queries.observed.acting import Told, acting_answer, acting_scale
@@ -178,7 +179,8 @@ def acting_parameters(fit: Fitted, how: How) -> list[Parameter]:
         if draws is not None:
             low, high = np.quantile(draws[k], [(1.0 - how.level) / 2.0, (1.0 + how.level) / 2.0]).tolist()
         p = float(two_sided(np.array(z), how.quantile, how.level))
-        rows.append(Parameter(lhs, op, rhs, value, error, z, p, low, high, nan, "" if slope.any() else "fixed"))
+        said = note("no information").short if isnan(error) else "" if slope.any() else "fixed"
+        rows.append(Parameter(lhs, op, rhs, value, error, z, p, low, high, nan, said))
     return rows
 
 

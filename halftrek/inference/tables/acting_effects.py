@@ -19,6 +19,7 @@ from halftrek.graphs import quoted
 from halftrek.inference.evidence.error_units import open_units
 from halftrek.inference.evidence.evidence import two_sided
 from halftrek.inference.evidence.layered import acting_notes
+from halftrek.inference.evidence.separated import lost_slope
 from halftrek.inference.how import How
 from halftrek.inference.standard_errors.acting import acting_of, drawn_again, error_of, refuse_interval
 from halftrek.inference.tables.effects import Effect, asked_effects, ends_of
@@ -45,7 +46,7 @@ def acting_effects(fit: Fitted, how: How, *, kind: EffectKind, budget: float) ->
         settled = known.settle(effect, until)
         inside = "" if name == "direct" else _acting_between(fit, u, v)
         if settled.identified and settled.method != ABSENT:
-            inside = inside or _open_unit(fit, u, v)
+            inside = inside or _open_unit(fit, u, v) or _run_off(fit, u, v, name)
         if settled.identified and not inside:
             drawn = None if draws is None else np.array([one.estimate(effect) for one in draws])
             rows.append(_row(fit, (u, v, name), weights, effect, drawn, how, settled.method))
@@ -90,6 +91,12 @@ def _open_unit(fit: Fitted, cause: str, effect: str) -> str:
     margins, lost = acting_of(fit).margins, open_units(fit)
     ends = [v for v in (cause, effect) if v in lost and (v == effect or margins[v].kind != "acts")]
     return f"not determined by data: the unit of {quoted(ends[0])}, see fit.query" if ends else ""
+
+
+def _run_off(fit: Fitted, cause: str, effect: str, kind: str) -> str:
+    """Why an effect has no most likely value: it is made of slopes that run off; empty if it is not."""
+    lost = lost_slope(fit, cause, effect, direct=kind == "direct")
+    return "" if lost is None else lost.short
 
 
 def _acting_between(fit: Fitted, cause: str, effect: str) -> str:

@@ -258,11 +258,14 @@ def _numbers(
         return asked.expected(*acting.at(fit.graph, theta), rows)[0][:, 0]
 
     moments, chances = asked.expected(*acting.at(fit.graph, acting.theta), rows)
+    margin = acting.margins.get(asked.outcome)
     first, second = moments.T
+    if margin is not None:  # rounding may leave the range of the categories
+        first = np.clip(first, margin.values[0], margin.values[-1])
     if np.isnan(first).any():
         row = int(at[int(np.argmax(np.isnan(first)[which.ravel()]))])
         raise QueryError(f"row {row} next to never occurs in this model: what was seen in it does not go together")
-    scale: Scale = "logit" if is_chance(acting.margins.get(asked.outcome)) else "plain"
+    scale: Scale = "logit" if is_chance(margin) else "plain"
     if how.interval == "bootstrap":
         drawn = np.array(
             [asked.expected(*one.at(fit.graph, one.theta), rows)[0][:, 0] for one in drawn_again(fit, how)]
@@ -274,6 +277,8 @@ def _numbers(
         slopes = np.stack([(means(acting.theta + m) - means(acting.theta - m)) / (2.0 * STEP) for m in moves], axis=1)
         errors = _errors(acting, slopes)
         ends = ends_on(scale, first, how.quantile * errors)
+    if margin is not None:
+        ends = np.clip(ends, margin.values[0], margin.values[-1])
     noise = np.sqrt(np.maximum(second - first**2, 0.0))
     return np.column_stack([first, noise, errors, ends])[which.ravel()], chances[which.ravel()]
 

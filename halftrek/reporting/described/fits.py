@@ -48,7 +48,17 @@ def fit_head(fit: Fit) -> Described:
             ("status", [Span(str(fit.status), "good" if fit.status.code == "converged" else "bad")]),
         ]
     )
-    return Heading(f"Fit of a linear model with {graph.edge_count} edges"), facts
+    return Heading(f"Fit of a {_model(fit)}"), facts
+
+
+def _model(fit: Fit) -> str:
+    """What was fitted, with the categories that act in it."""
+    edges = f"{fit.graph.edge_count} edge{'s' * (fit.graph.edge_count != 1)}"
+    if fit.acting is None:
+        return f"linear model with {edges}"
+    acts = [v for v, margin in fit.acting.margins.items() if margin.kind == "acts"]
+    one = len(acts) == 1
+    return f"model with {edges} in which {' and '.join(acts)} act{'s' * one} as {'a category' if one else 'categories'}"
 
 
 def parameter_document(fit: Fit, rows: Sequence[Parameter], most: int = _MANY) -> Described:
@@ -62,9 +72,10 @@ def parameter_document(fit: Fit, rows: Sequence[Parameter], most: int = _MANY) -
             table = Table(heads, lines, wide=("p", "standardised"), most=most, more="fit.params()")
             parts += [Heading(title), table]
     parts += [Heading("Equations"), _equations(fit, rows, most)]
-    cuts = [(f"{r.lhs} {r.op} {r.rhs}", *_numbers(r)) for r in rows if r.op == "|"]
+    cuts = [(f"{r.lhs} {r.op} {r.rhs}", *_numbers(r), r.note) for r in rows if r.op == "|"]
     if cuts:
-        parts += [Heading("Cuts between categories"), Table(heads[:5], cuts, most=most, more="fit.params()")]
+        shown = (*heads[:5], "note")
+        parts += [Heading("Cuts between categories"), Table(shown, cuts, most=most, more="fit.params()")]
     made = [(f"{r.lhs} := {r.rhs}", *_numbers(r), p_value(r.p), r.note) for r in rows if r.op == ":="]
     if made:
         shown = (*heads[:6], "note")
@@ -82,12 +93,17 @@ def _equations(fit: Fit, rows: Sequence[Parameter], most: int) -> Table:
     noise = {r.lhs: r for r in rows if r.op == "~~" and r.lhs == r.rhs}
     lines: list[tuple[Cell, ...]] = []
     for i, v in enumerate(model.names):
-        variance = _numbers(noise[v]) if v in noise else (float(model.psi[i]), "fixed", None, None)
+        variance = _with_fixed(noise[v]) if v in noise else (float(model.psi[i]), "fixed", None, None)
         notes = (row.note for row in (means[v], noise.get(v)) if row is not None and row.note)
-        lines.append((v, *_numbers(means[v]), *variance, "; ".join(dict.fromkeys(notes))))
+        lines.append((v, *_with_fixed(means[v]), *variance, "; ".join(dict.fromkeys(notes))))
     sure = ("std. error", "low", "high")
     heads = ("variable", "intercept", *sure, "error variance", *sure, "note")
     return Table(heads, lines, wide=("low", "high", "note"), most=most, more="fit.params()")
+
+
+def _with_fixed(row: Parameter) -> tuple[Cell, ...]:
+    """The same, with a word in the place of an error that is none."""
+    return (row.est, "fixed", None, None) if row.note == "fixed" else _numbers(row)
 
 
 def _numbers(row: Parameter) -> tuple[Cell, ...]:

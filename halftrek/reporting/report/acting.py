@@ -37,7 +37,8 @@ _LEFT_OUT = (
     "Effects in standard deviations, side by side: a category has none in common with the variable behind it.",
     "The strength of instruments: the first stage of a category is no linear regression.",
     "What an answer rests on, absent edge by absent edge: how far it moves is known for linear models alone.",
-    "What is left of a number that is not identified: sets of values are known for models without acting categories.",
+    "What is left of a number that is not identified: sets of values are known for models without acting "
+    "categories, and here under an assumption, fit.bounds(..., assume=...).",
 )
 
 

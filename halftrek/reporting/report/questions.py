@@ -124,7 +124,7 @@ def question_chapter(fit: Fit, asked: Asked, k: int, how: How, common: Collectio
     elif asked.verdict.identified:
         parts += [Remark(asked.obstacle), *(_formula(asked.verdict) if fit.acting is None else [])]
     else:
-        parts += _refused(asked, f"q{k}", acting=fit.acting is not None)
+        parts += _refused(asked, f"q{k}")
     return Chapter(f"question-{k}", f"Question {k}: {shown}", parts)
 
 
@@ -201,9 +201,8 @@ def _explanation(found: Answer, *without: str) -> str:
 # -- without one ---------------------------------------------------------------------------------
 
 
-def _refused(asked: Asked, name: str, *, acting: bool) -> Document:
+def _refused(asked: Asked, name: str) -> Document:
     verdict = asked.verdict
-    steps = () if acting else verdict.next_steps  # their lines are for linear models
     parts: list[Piece] = [Notice([asked.obstacle], "No number is given.")]
     parts.append(Paragraph("\n".join((verdict.explain().splitlines()[0], *verdict.reasons))))
     if asked.left is not None:
@@ -214,9 +213,9 @@ def _refused(asked: Asked, name: str, *, acting: bool) -> Document:
         parts += _witness(verdict.graph, verdict.witness)
     if verdict.helps:
         parts += [Heading("What would help"), Remark("Any one of these:"), Bullets(verdict.helps)]
-    if steps:
+    if verdict.next_steps:
         parts.append(Heading("What to do next"))
-    for step in steps:
+    for step in verdict.next_steps:
         parts += [Paragraph(step.text), Listing(step.line())]
     return parts
 

@@ -12,10 +12,13 @@ from halftrek.data.sources.tables import Table, table_like
 from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
 from halftrek.inference import How
+from halftrek.inference.evidence.layered import unsaid_notes
+from halftrek.inference.evidence.separated import rule_notes
 from halftrek.inference.tables.acting_units import acting_units
 from halftrek.inference.tables.layer_units import layer_units
 from halftrek.notes import Note, in_short, note
 from halftrek.queries import Distribution, Query, Statistic
+from halftrek.queries.units import unit_query
 from halftrek.results.answering import verdict_of
 from halftrek.trust import table_how, unit_notes
 
@@ -37,7 +40,7 @@ def layer_table(
         unidentified=unidentified,
     )  # fmt: skip
     cut = [v for v in outcomes if (m := layer.margin(v)) is not None and m.cut]
-    return _with_notes(rows, found, [*unit_notes(fitted, held, outcomes, wanted), *_kinked(table, held, cut)])
+    return _with_notes(rows, found, _notes(fitted, table, held, outcomes, wanted, cut))
 
 
 def acting_table(
@@ -55,7 +58,22 @@ def acting_table(
     )
     margins = {} if fitted.acting is None else fitted.acting.margins
     cut = [v for v in outcomes if v in margins and margins[v].cut]
-    return _with_notes(rows, found, [*unit_notes(fitted, held, outcomes, wanted), *_kinked(table, held, cut)])
+    return _with_notes(rows, found, _notes(fitted, table, held, outcomes, wanted, cut))
+
+
+def _notes(
+    fitted: Fitted,
+    table: Table,
+    held: Mapping[str, Floats],
+    outcomes: Sequence[str],
+    wanted: How,
+    cut: Sequence[str],
+) -> list[Note]:
+    """What there is to know of all units together."""
+    seen = tuple(v for v in table.names if v in fitted.graph)
+    question = unit_query(seen, tuple(held), outcomes)
+    said = [*unsaid_notes(fitted, question), *rule_notes(fitted, question)]
+    return [*unit_notes(fitted, held, outcomes, wanted), *said, *_kinked(table, held, cut)]
 
 
 def _kinked(table: Table, held: Mapping[str, Floats], cut: Sequence[str]) -> list[Note]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 import numpy as np
 
@@ -19,8 +19,14 @@ from halftrek.errors import DataError, InputError, UnsaidKindError
 from halftrek.estimation import Fitted
 from halftrek.estimation.status import Code, Status
 from halftrek.graphs import Graph
-from halftrek.notes import note
+from halftrek.notes import Note, note
 
+if TYPE_CHECKING:
+    from halftrek.estimation.acts.fit import Acting
+    from halftrek.layer import Layer
+
+BORDER = 1e-3  # smallest eigenvalue of the correlations of errors that nearly determine each other
+LITTLE = 0.03  # share of a variable that is left to its error where causes may tell its categories apart
 Kinds = Mapping[str, ColumnKind | Sequence[str] | Mapping[ColumnKind, Sequence[str]]]
 
 
@@ -98,12 +104,23 @@ def fit_where_acting(
     _refuse_separation(chosen, block.values, kinds)
     sampling, texts = rows.sampling is not None, labels_of(levels)
     found = fit_acting(chosen, block.values, kinds, block.weights, block.cluster, texts, sampling=sampling)
+    _refuse_run_off(chosen, found)
     code: Code = "converged" if found.converged else "not converged"
-    status = Status(code, (note("at the maximum" if found.converged else "steps ran out, acting"),))
     model, _ = found.at(chosen, found.theta)
+    status = Status(code, (note("at the maximum") if found.converged else short_of_the_top(chosen.observed, model.W),))
     if isinstance(data, Patterns):
         found = replace(found, missing=data.sentence)
     return Fitted(chosen, moments, model, found.loglik, status, rows=rows, acting=found)
+
+
+def short_of_the_top(names: Sequence[str], errors: Floats) -> Note:
+    """Why a climb ended: at errors that determine each other, or with its steps."""
+    sd = np.sqrt(np.diag(errors))
+    values, vectors = np.linalg.eigh(errors / np.outer(sd, sd))
+    if values[0] > BORDER:
+        return note("steps ran out, acting")
+    far = [v for v, x in zip(names, vectors[:, 0], strict=True) if abs(x) > 0.1]
+    return note("border, acting", variables=" and ".join(far))
 
 
 def _refuse_separation(chosen: Graph, values: Floats, kinds: Mapping[str, ColumnKind]) -> None:
@@ -120,11 +137,34 @@ def _refuse_separation(chosen: Graph, values: Floats, kinds: Mapping[str, Column
             codes = np.unique(of[v][seen], return_inverse=True)[1].ravel()
             alone = np.bincount(codes).min(initial=2) < 2  # a category with one row is refused for that
             if not alone and tells_apart(of[u][seen], codes, touching=True):
-                raise DataError(
-                    f"{u!r} separates the categories of {v!r}: their rows nowhere overlap in it, so that the slope of "
-                    f"{u!r} -> {v!r} runs off and no number is the most likely; merge categories, take more rows, or "
-                    f"leave {u!r} out"
-                )
+                raise _separated(v, (u,))
+
+
+def _refuse_run_off(chosen: Graph, found: Acting) -> None:
+    """The same for causes that tell categories apart together, which a fit tells whose slopes run off.
+
+    A variable behind its column causes others as it is: how steep its equation is belongs to what it does.
+    """
+    causes: dict[str, dict[str, int]] = {}
+    for u, kind, v, side in found.off:
+        if kind == "->" and (not chosen.children(v) or found.margins[v].kind != "acts"):
+            causes.setdefault(v, {})[u] = side
+    for v, sides in causes.items():
+        raise _separated(v, [u for u, side in sides.items() if side] or list(sides))
+
+
+def _separated(v: str, causes: Sequence[str]) -> DataError:
+    if len(causes) == 1:
+        return DataError(
+            f"{causes[0]!r} separates the categories of {v!r}: their rows nowhere overlap in it, so that the slope of "
+            f"{causes[0]!r} -> {v!r} runs off and no number is the most likely; merge categories, take more rows, or "
+            f"leave {causes[0]!r} out"
+        )
+    return DataError(
+        f"{' and '.join(map(repr, causes))} together separate the categories of {v!r}: their rows nowhere overlap in a "
+        f"sum of them, so that slopes run off and no numbers are the most likely; merge categories, take more rows, or "
+        f"leave one of them out"
+    )
 
 
 def layered(
@@ -139,12 +179,50 @@ def layered(
     """The moments behind the columns; an error where a column causes something and nobody has said how."""
     from halftrek.data.layers import read_layer
 
-    found = read_layer(read_twice(rows), read, kinds, levels, spread=weighted)
+    rows = read_twice(rows)
+    try:
+        found = read_layer(rows, read, kinds, levels, spread=weighted)
+    except DataError:
+        _refuse_together(chosen, rows, kinds, None)
+        raise
     assert found.layer is not None
+    _refuse_together(chosen, rows, kinds, found.layer)
     for v, margin in zip(found.layer.names, found.layer.margins, strict=True):
         if margin.kind == "ordered" and chosen.children(v):
             raise _say_what_acts(v, chosen.children(v)[0], len(margin.values))
     return found
+
+
+def _refuse_together(chosen: Graph, rows: RowReader, kinds: Mapping[str, ColumnKind], layer: Layer | None) -> None:
+    """Raise where several causes together tell the categories of a column apart.
+
+    The correlations then leave nearly nothing of it to be explained, or are none (no ``layer``).
+    """
+    for v in (v for v, kind in kinds.items() if kind in ("ordered", "behind")):
+        causes = [u for u in chosen.parents(v) if kinds.get(u, "plain") in ("plain", "ranked") and u in rows.names]
+        if len(causes) < 2 or (layer is not None and _left_over(layer, v, chosen.parents(v)) > LITTLE):
+            continue
+        from halftrek.data.layers import all_rows
+        from halftrek.layer.margins import margin_of
+        from halftrek.layer.separation import separation
+
+        block = all_rows(rows).values[:, [rows.names.index(u) for u in (*causes, v)]]
+        block = block[~np.isnan(block).any(axis=1)]
+        if not len(block):
+            continue
+        ones = np.ones(len(block))
+        X = [margin_of(x, ones, kinds.get(u, "plain")).behind(x) for u, x in zip(causes, block.T, strict=False)]
+        told = separation(np.stack(X, axis=1), np.unique(block[:, -1], return_inverse=True)[1].ravel())
+        if told is not None:
+            sides = dict(zip(causes, told.slopes, strict=True))
+            raise _separated(v, [u for u, side in sides.items() if side] or causes)
+
+
+def _left_over(layer: Layer, v: str, causes: Sequence[str]) -> float:
+    """The share of a variable behind its column that its causes leave unexplained."""
+    at = [layer.names.index(u) for u in (v, *causes) if u in layer.names]
+    R = layer.correlations[np.ix_(at, at)]
+    return float(1.0 - R[0, 1:] @ np.linalg.solve(R[1:, 1:], R[0, 1:]))
 
 
 def read_twice(rows: RowReader | None) -> RowReader:

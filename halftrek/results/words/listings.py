@@ -23,7 +23,7 @@ from halftrek.inference.checks.robust_fit import NORMAL_THEORY, usual_measures
 from halftrek.inference.evidence.few_valued import few_valued
 from halftrek.inference.evidence.rows_behind import categories_behind, in_numbers
 from halftrek.inference.how import Uncertainty, asked
-from halftrek.inference.information.behind.dwls import WEIGHTED, dwls_measures
+from halftrek.inference.information.behind.dwls import dwls_measures, which_test
 from halftrek.inference.information.information import Kind
 from halftrek.inference.tables.acting_effects import acting_effects
 from halftrek.inference.tables.decomposition import Decomposition, decompose
@@ -70,7 +70,7 @@ def measures_of(fitted: Fitted, robust: bool | RobustTest | None = None) -> dict
         found, words, added = acting_measures(fitted, robust)
         return found.to_dict() | {"test": words, "added": added}
     if fitted.method == "dwls":
-        return dwls_measures(fitted).to_dict() | {"test": WEIGHTED}
+        return dwls_measures(fitted).to_dict() | {"test": which_test(fitted)}
     if robust is None:
         suited, words = usual_measures(fitted)
         return suited.to_dict() | {"test": words}

@@ -21,7 +21,9 @@ def number_here(cursor: Cursor, after: str) -> float:
     while cursor.sees("-", "+"):
         sign *= -1.0 if cursor.take().text == "-" else 1.0
     if cursor.here.kind != "number":
-        cursor.fail(f"a number is needed {after}, not {cursor.here.shown()}")
+        texts = "; texts such as yes and no are read as numbers, which the fit's summary tells"
+        also = texts if cursor.here.kind == "name" and after.startswith("after") else ""
+        cursor.fail(f"a number is needed {after}, not {cursor.here.shown()}{also}")
     token = cursor.take()
     value = float(token.text)
     if value == inf:

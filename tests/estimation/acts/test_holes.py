@@ -176,3 +176,27 @@ def test_what_is_too_much_is_refused_by_name() -> None:
     graph = "; ".join(f"x{k} -> d" for k in range(10))
     with pytest.raises(DataError, match=r"patterns of missing values are more than the 300.*missing='drop'"):
         ht.fit(f"{graph}; d -> y", data.assign(y=wide["x0"]), kinds={"d": "acts"})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cause_that_is_one_half_of_the_time_does_not_stop_the_climb(seed: int) -> None:
+    """Scores of its spread next to never vary, and their products are no bend; where outcomes alone are missing, each
+    equation of what comes before is that of all rows.
+    """
+    rng, n = np.random.default_rng(seed), 600
+    assigned, hidden = np.arange(n) % 2 * 1.0, rng.normal(size=n)
+    d = (1.2 * assigned - 0.6 + 0.7 * hidden + rng.normal(size=n) > 0.0) * 1.0
+    y = np.digitize(0.5 * d + 0.6 * hidden + rng.normal(size=n), [-0.6, 0.4, 1.2]) * 1.0
+    y[rng.random(n) < 0.1] = np.nan
+    graph = ht.graph("assigned -> d -> y; d <-> y")
+    values = np.column_stack([assigned, d, y])
+    assert graph.observed == ("assigned", "d", "y")
+    with np.errstate(all="raise", under="ignore"):
+        acting = fit_acting(graph, values, KINDS)
+    assert acting.converged
+    assert acting.at(graph, acting.theta)[0].W[0, 0] == pytest.approx(np.var(assigned), rel=1e-5)
+    seen = in_units(graph.observed, values, acting.margins, acting.centre, acting.scale)
+    each = whole_scores(acting.places(graph), patterns_in(acting.places(graph), seen), acting.theta, seen)
+    assert each is not None
+    errors = np.sqrt(np.diag(acting.spread))
+    assert np.abs(each.sum(axis=0) * errors).max() < 1e-3  # of what moves the likelihood by a half

@@ -93,3 +93,7 @@ def test_steps_that_run_out_are_said(table: pd.DataFrame, monkeypatch: pytest.Mo
         fit = ht.fit(ht.from_lavaan(text, "sem"), table, kinds=KINDS, estimator="dwls")
     rows = fit.params().set_index(["lhs", "op", "rhs"])
     assert "not converged" in rows.loc[("Y", "~", "M"), "note"]
+    assert fit.measures()["test"] == "weighted least squares, scaled and shifted; not converged, see fit.status"
+    monkeypatch.undo()
+    whole = ht.fit(ht.from_lavaan(text, "sem"), table, kinds=KINDS, estimator="dwls")
+    assert whole.measures()["test"] == "weighted least squares, scaled and shifted"

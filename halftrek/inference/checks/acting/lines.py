@@ -33,6 +33,8 @@ def cut_line_test(fit: Fitted, row: LineTest) -> LineTest:
     X = np.column_stack([(x - x.mean()) / (x.std() or 1.0) for x in causes])
     line = Graph([(u, row.effect) for u in row.causes], observed=(*row.causes, row.effect))
     first = fit_acting(line, np.column_stack([*X.T, effect]), {row.effect: "ordered"}, w)
+    if first.off:
+        return replace(row, note=f"not testable: the causes tell the categories of {row.effect} apart")
     slopes = first.at(line, first.theta)[0].T[: len(causes), -1]
     curves = _curves(X, slopes, w)
     units = float(w.sum()) if block.cluster is None else float(len(np.unique(block.cluster)))

@@ -29,6 +29,12 @@ from halftrek.queries.gradients import Gradient
 WEIGHTED = "weighted least squares, scaled and shifted"
 
 
+def which_test(fit: Fitted) -> str:
+    """The test in words, with a word where squares are not at their least: it then says less than it seems to."""
+    short = [one.short for one in fit.status.notes if one.code == "steps ran out, weighted"]
+    return "; ".join((WEIGHTED, *short))
+
+
 def dwls_scores(fit: Fitted, gradients: tuple[Gradient, ...]) -> Forms:
     """How a row, times n, moves numbers with these gradients."""
     found, seen, p = weighted_of(fit), [_of_seen(fit, g) for g in gradients], len(fit.graph)
