@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from halftrek.estimation.acts.boxes import MOST
 from halftrek.estimation.acts.holes import patterns_in, refuse_large, whole_logliks, whole_scores
 from halftrek.estimation.acts.likelihood import Pieces, own_places, pieces, scores
 from halftrek.estimation.acts.places import District, Held, Places, in_units, joined_districts, standard_units
+from halftrek.estimation.acts.ranks import mixed_ranks
+from halftrek.estimation.acts.settled import settled
 from halftrek.estimation.acts.spread import KNOWN, bend_of, spread_of
 from halftrek.graphs import Graph
 from halftrek.layer import Margin
@@ -108,20 +111,30 @@ def fit_acting(
     rows = in_units(graph.observed, values, margins, centre, scale)
     if not here.all():
         return _with_holes(places, values, rows, w, cluster, sampling=sampling, start=start, known=like is not None)
-    theta, total, arrived = np.zeros(places.size), 0.0, True
-    for district in places.districts:
-        tries = STARTS if start is None and district.covariances else STARTS[:1]
-        begun = [start if start is not None else _begin(places, district, rows, w, r) for r in tries]
-        begun = [places.put_held(one) for one in begun]
-        near = max((_climbed(places, district, one, rows, w) for one in begun), key=lambda found: found[1])
-        best = _climbed(places, district, near[0], rows, w, finish=True)
-        at = own_places(district)
-        theta[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
-    theta = places.put_held(theta)
+    if mixed_ranks(graph, margins):
+        near = EXACT if like is None else CLOSE
+        places, theta, total, arrived = settled(places, values, w, partial(_best, weights=w), start, near)
+        margins = dict(places.margins)
+    else:
+        theta, total, arrived = _best(places, rows, w, start)
     spread, flat = np.zeros((places.size, places.size)), np.zeros((0, places.size))
     if like is None:
         spread, flat = spread_of(places, theta, values, w, cluster, sampling=sampling)
     return Acting(margins, centre, scale, theta, spread, total, arrived, flat if len(flat) else None, held=held)
+
+
+def _best(places: Places, rows: Floats, weights: Floats, start: Floats | None) -> tuple[Floats, float, bool]:
+    """The best parameters district by district, the log-likelihood, and whether all tops were reached."""
+    theta, total, arrived = np.zeros(places.size), 0.0, True
+    for district in places.districts:
+        tries = STARTS if start is None and district.covariances else STARTS[:1]
+        begun = [start if start is not None else _begin(places, district, rows, weights, r) for r in tries]
+        begun = [places.put_held(one) for one in begun]
+        near = max((_climbed(places, district, one, rows, weights) for one in begun), key=lambda found: found[1])
+        best = _climbed(places, district, near[0], rows, weights, finish=True)
+        at = own_places(district)
+        theta[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
+    return places.put_held(theta), total, arrived
 
 
 def _with_holes(
@@ -306,15 +319,6 @@ def _value(now: Pieces | None, weights: Floats) -> float:
 
 
 def _refuse(graph: Graph, margins: Mapping[str, Margin]) -> None:
-    for v, margin in margins.items():
-        acting = [u for u in graph.observed if u in _acts(margins) and u in graph.ancestors(v) - {v}]
-        if margin.kind == "ranked" and acting:
-            raise DataError(
-                f"{v!r} is ranked and {acting[0]!r} acts on it: its ranks are then those of several normal variables, "
-                f"one for each category, and do not say where it is behind them. Cut it into up to twelve groups of "
-                f"equal size and say kinds={{{v!r}: 'ordered'}} ('behind' if it has effects), or take its logarithm as "
-                f"a plain column"
-            )
     if graph.latents:
         raise DataError(
             f"hidden causes ({listed(list(graph.latents))}) and a column that acts are not known together yet; write "
@@ -331,6 +335,3 @@ def _refuse(graph: Graph, margins: Mapping[str, Margin]) -> None:
                 f"of one with many categories"
             )
 
-
-def _acts(margins: Mapping[str, Margin]) -> tuple[str, ...]:
-    return tuple(v for v, m in margins.items() if m.kind == "acts")

@@ -8,6 +8,7 @@ effects of variables that were not seen, and the errors of the district are ``ep
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,8 +48,11 @@ class Pieces:
         return np.asarray(self.seen + np.log(self.share))
 
 
-def pieces(places: Places, district: District, theta: Floats, rows: Floats) -> Pieces | None:
-    """What a district makes of each row, in standard units; None where parameters make no model."""
+def lines_and_errors(places: Places, district: District, theta: Floats, rows: Floats) -> tuple[Floats, Floats] | None:
+    """What the members of a district are without their errors, row by row, and the covariance of these.
+
+    None where parameters make no model.
+    """
     if any(theta[place] > FAR for place in district.spreads.values()):
         return None
     omega = places.errors(district, theta)
@@ -68,6 +72,16 @@ def pieces(places: Places, district: District, theta: Floats, rows: Floats) -> P
     if district.behind:
         A = np.linalg.inv(through)
         line, omega = line @ A, A.T @ omega @ A
+    return line, omega
+
+
+def pieces(places: Places, district: District, theta: Floats, rows: Floats) -> Pieces | None:
+    """What a district makes of each row, in standard units; None where parameters make no model."""
+    known = lines_and_errors(places, district, theta, rows)
+    if known is None:
+        return None
+    line, omega = known
+    own = {i: k for k, i in enumerate(district.members)}
     seen, cut = [own[i] for i in district.plain], [own[i] for i in district.cut]
     found = np.zeros(len(rows))
     mean, left = np.zeros((len(rows), len(cut))), omega[np.ix_(cut, cut)]
@@ -82,7 +96,7 @@ def pieces(places: Places, district: District, theta: Floats, rows: Floats) -> P
         mean, left = errors @ slope, left - omega[np.ix_(cut, seen)] @ slope
     if not cut:
         return Pieces(found, mean, mean, left)
-    ends = _ends(places, district, theta, rows, line[:, cut] + mean)
+    ends = ends_of(places, district, theta, rows, district.cut, line[:, cut] + mean)
     if ends is None:
         return None
     spread = np.sqrt(np.diag(left))
@@ -98,12 +112,12 @@ def row_logliks(places: Places, district: District, theta: Floats, rows: Floats)
     return None if found is None else found.logliks
 
 
-def _ends(
-    places: Places, district: District, theta: Floats, rows: Floats, shift: Floats
+def ends_of(
+    places: Places, district: District, theta: Floats, rows: Floats, cut: Sequence[int], shift: Floats
 ) -> tuple[Floats, Floats] | None:
-    """Between which values the errors of the members in categories lie, less what is known of them."""
+    """Between which values the errors of members in categories lie, less what is known of them."""
     low, high = np.empty_like(shift), np.empty_like(shift)
-    for k, i in enumerate(district.cut):
+    for k, i in enumerate(cut):
         cuts = theta[slice(*district.cuts[i])]
         if (np.diff(cuts) <= 0.0).any():
             return None
