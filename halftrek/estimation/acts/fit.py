@@ -334,4 +334,3 @@ def _refuse(graph: Graph, margins: Mapping[str, Margin]) -> None:
                 f"{MOST} of which the likelihood is known; leave one out, take out arcs between them, or say 'plain' "
                 f"of one with many categories"
             )
-

@@ -28,12 +28,12 @@ ROUNDS = 2  # in which columns stay where they are until the model is best
 STEPS = 60
 FINE = 1e-4
 
+
 class Climb(Protocol):
     """What finds the best parameters for columns that stay where they are, from some others."""
 
     def __call__(self, places: Places, rows: Floats, *, start: Floats | None) -> tuple[Floats, float, bool]:
         """The parameters, the log-likelihood, and whether the top was reached."""
-
 
 
 def settled(

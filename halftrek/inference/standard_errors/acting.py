@@ -109,7 +109,7 @@ def _influence(fit: Fitted) -> Floats:
 
 @kept
 def _cut_slopes(fit: Fitted) -> dict[str, Floats]:
-    """How cuts of ranked columns on which categories act move with the parameters, which say where these columns are."""
+    """How cuts of ranked columns on which categories act move with the parameters, which say where these are."""
     acting, rows = acting_of(fit), all_rows(rows_needed(fit, 'interval="influence"', "fit again"))
     w = np.ones(len(rows.values)) if rows.weights is None else rows.weights
     mixed = mixed_ranks(fit.graph, acting.margins)

@@ -24,6 +24,7 @@ from halftrek.models import CGLSCM, Gaussian
 from halftrek.queries.evaluate import evaluate, value_of
 from halftrek.queries.kinds.statistics import conditional_of
 from halftrek.queries.kinds.variants import Case, Change, Event, Sum, Target, Variant, single
+from halftrek.queries.normal.below import chances_below
 from halftrek.queries.normal.events import box_gradient, box_probability
 from halftrek.queries.types import Distribution, Probability, Statistic
 from halftrek.queries.written.writing import Value
@@ -128,6 +129,25 @@ class Worlds:
         if whole <= 0.0:
             raise QueryError(f"{of}: what was seen next to never occurs in this model")
         return total / whole, square / whole
+
+    def below(self, variant: Variant, cuts: Floats, known: Sequence[Event]) -> tuple[Floats, Floats]:
+        """The probabilities that a variable lies below rising cuts, given events, and the densities there."""
+        share, density, whole = np.zeros(len(cuts)), np.zeros(len(cuts)), 0.0
+        for way, weight in self._weighted:
+            events = self._events(way, known)
+            if any(e.low >= e.high for e in events):
+                continue
+            sums = (single(self._in(way, variant)), *(e.of for e in events))
+            found = conditional_of(Distribution(sums, Case({}, self._seen(way))), self.model)
+            box = np.array([(-inf, inf), *((e.low, e.high) for e in events)])
+            chances = chances_below(found.mean[: len(sums)], found.root[:, : len(sums)], box, cuts)
+            if chances is None:
+                raise QueryError(f"{variant} does not vary here, so that it has one value; ask for another outcome")
+            share, density = share + weight * chances[0], density + weight * chances[1]
+            whole += weight * chances[2]
+        if whole <= RARE:
+            raise QueryError(f"{variant}: what was seen next to never occurs in this model")
+        return share / whole, density / whole
 
     def _moved(self, of: Sum, event: Event, case: Case, step: float) -> Event:
         """An event with ends moved against its covariance with a variable, which is moving its mean by that."""
