@@ -81,6 +81,11 @@ DATA: dict[str, Words] = {
         "variable whose error has variance 1",
         level="note",
     ),
+    "taken for, mixed ranks": Words(
+        "{columns}: ranked, and a category acts on what is behind, so that ranks are those of a mixture. The model says "
+        "where it is: normal given its causes, with mean 0 and variance 1 over all rows",
+        level="note",
+    ),
     "two values, unsaid": Words(
         "{variable} has two values, causes {effect}, and was taken for normal, which may be far off: say what acts, "
         "kinds={{'{variable}': 'acts'}} if being in the category is the cause, 'behind' if it is a cut of a "
@@ -107,6 +112,12 @@ DATA: dict[str, Words] = {
     ),
     "ranked units": Words(
         "{variables}: ranked, and the effect is in standard deviations of the normal variable behind",
+        "in units behind {variables}",
+        level="note",
+    ),
+    "mixed ranked units": Words(
+        "{variables}: ranked, and the effect is in standard deviations, over all rows, of the variable behind, which is "
+        "normal given its causes; a category acts on it, and the model says where it is behind its ranks",
         "in units behind {variables}",
         level="note",
     ),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -47,6 +48,7 @@ class Before:
     correlations of these, ``r`` those with the variable.
     """
 
+    name: str
     mean: Floats
     sd: float
     low: Floats
@@ -54,6 +56,7 @@ class Before:
     R: Floats
     r: Floats
 
+    @cached_property
     def points(self) -> Floats:
         """Where to look at the distribution: from before its first rows to after its last ones."""
         first, last = float(self.mean.min()) - FAR * self.sd, float(self.mean.max()) + FAR * self.sd
@@ -61,8 +64,9 @@ class Before:
         count = (last - first) / (self.sd * narrow) * STEPS
         if not count < MOST:
             raise DataError(
-                "a ranked column on which a category acts is all but determined by what comes before it in the graph, "
-                "so that its ranks do not say where it is; take out what it is made of, or cut it into groups"
+                f"{self.name!r} is ranked and a category acts on it, and what comes before it in the graph tells its "
+                f"ranks apart, all but in whole, so that they do not say where it is behind them; take out what it is "
+                f"made of, or cut it into groups and say kinds={{{self.name!r}: 'ordered'}}"
             )
         return np.linspace(first, last, int(count) + 2)
 
@@ -137,7 +141,7 @@ class Mixture:
 
 def mixture_of(before: Before, weights: Floats) -> Mixture:
     """The distribution over rows with these weights."""
-    at, total = before.points(), float(weights.sum())
+    at, total = before.points, float(weights.sum())
     density = np.zeros(len(at))
     for rows, each in before.densities(at):
         density += weights[rows] @ each
@@ -177,7 +181,7 @@ def before_of(places: Places, theta: Floats, rows: Floats, name: str) -> Before 
     if ends is None or (len(R) > 1 and np.linalg.eigvalsh(R)[0] < BORDER):
         return None
     low, high = (end / sd[:-1] for end in ends)
-    return Before(mean[:, -1], float(sd[-1]), low, high, R[:-1, :-1], R[-1, :-1])
+    return Before(name, mean[:, -1], float(sd[-1]), low, high, R[:-1, :-1], R[-1, :-1])
 
 
 def in_mixture(margin: Margin, mixture: Mixture) -> Margin:

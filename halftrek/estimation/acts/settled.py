@@ -44,7 +44,7 @@ def settled(
     ``climb`` finds the best parameters for columns that stay where they are. ``start`` is close to where it ends.
     """
     if start is not None:
-        found = _ended(places, start, values, weights, climb, near)
+        found = _ended(places, places.put_held(start), values, weights, climb, near)
         if found is not None:
             return found
     theta, total, _ = climb(places, _rows(places, values), start=start)

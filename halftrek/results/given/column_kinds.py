@@ -125,6 +125,15 @@ def _refuse_separation(chosen: Graph, values: Floats, kinds: Mapping[str, Column
                     f"{u!r} -> {v!r} runs off and no number is the most likely; merge categories, take more rows, or "
                     f"leave {u!r} out"
                 )
+    for v in (v for v, kind in kinds.items() if kind == "ranked"):
+        for u in (u for u in chosen.parents(v) if kinds.get(u) == "acts"):
+            seen = ~np.isnan(of[u]) & ~np.isnan(of[v])
+            if tells_apart(of[v][seen], np.unique(of[u][seen], return_inverse=True)[1].ravel(), touching=True):
+                raise DataError(
+                    f"{v!r} is ranked and {u!r} acts on it, and their rows nowhere overlap: ranks do not say how far the "
+                    f"categories of {u!r} are apart behind {v!r}, only that they are; say 'plain' of {v!r}, or merge "
+                    f"categories"
+                )
 
 
 def layered(
