@@ -82,8 +82,8 @@ DATA: dict[str, Words] = {
         level="note",
     ),
     "taken for, mixed ranks": Words(
-        "{columns}: ranked, and a category acts on what is behind, so that ranks are those of a mixture. The model says "
-        "where it is: normal given its causes, with mean 0 and variance 1 over all rows",
+        "{columns}: ranked, and a category acts on what is behind. Ranks are then those of a mixture, and the model "
+        "says where they are: normal given what comes before, with mean 0 and variance 1 over all rows",
         level="note",
     ),
     "two values, unsaid": Words(
@@ -116,8 +116,8 @@ DATA: dict[str, Words] = {
         level="note",
     ),
     "mixed ranked units": Words(
-        "{variables}: ranked, and the effect is in standard deviations, over all rows, of the variable behind, which is "
-        "normal given its causes; a category acts on it, and the model says where it is behind its ranks",
+        "{variables}: ranked, and the effect is in standard deviations, over all rows, of the variable behind; a "
+        "category acts on it, and the model says where it is behind its ranks",
         "in units behind {variables}",
         level="note",
     ),

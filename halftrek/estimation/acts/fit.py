@@ -15,11 +15,11 @@ from halftrek.bottom.words import listed
 from halftrek.errors import DataError
 from halftrek.estimation.acts.boxes import MOST
 from halftrek.estimation.acts.holes import patterns_in, refuse_large, whole_logliks, whole_scores
-from halftrek.estimation.acts.likelihood import Pieces, own_places, pieces, scores
+from halftrek.estimation.acts.likelihood import KNOWN, Pieces, bend_of, own_places, pieces, scores
 from halftrek.estimation.acts.places import District, Held, Places, in_units, joined_districts, standard_units
 from halftrek.estimation.acts.ranks import mixed_ranks
 from halftrek.estimation.acts.settled import settled
-from halftrek.estimation.acts.spread import KNOWN, bend_of, spread_of
+from halftrek.estimation.acts.spread import spread_of
 from halftrek.graphs import Graph
 from halftrek.layer import Margin
 from halftrek.layer.layer import refuse_margin

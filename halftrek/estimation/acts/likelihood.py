@@ -21,6 +21,8 @@ from halftrek.estimation.acts.places import District, Places
 LEAST = 1e-300
 LOG_2PI = float(np.log(2.0 * np.pi))
 STEP = 1e-5
+FINE = 1e-4  # steps of second derivatives
+KNOWN = 2  # members of a district in categories up to which second derivatives cost little
 FAR = 100.0  # logarithm of an error's standard deviation, in those of its column, that no data ask for
 BORDER = 1e-6  # smallest eigenvalue of correlations: nearer to zero, larger boxes cannot be integrated
 
@@ -162,3 +164,25 @@ def own_places(district: District) -> Ints:
     found += [*district.intercepts.values(), *district.spreads.values()]
     found += [place for ends in district.cuts.values() for place in range(*ends)]
     return np.array(sorted(set(found) - district.held), dtype=np.intp)
+
+
+def bend_of(places: Places, district: District, theta: Floats, rows: Floats, weights: Floats) -> Floats:
+    """Minus the second derivatives of the log-likelihood, by differences of its slope.
+
+    They are taken to both sides; to one where boxes are large and cost much.
+    """
+    at = own_places(district)
+
+    def slope(place: int, step: float) -> Floats:
+        moved = theta.copy()
+        moved[place] += step
+        each = scores(places, district, moved, rows, at)
+        return np.full(len(at), np.nan) if each is None else np.asarray(each.T @ weights)
+
+    if len(district.cut) <= KNOWN:
+        found = np.array([(slope(k, -FINE) - slope(k, FINE)) / (2.0 * FINE) for k in at])
+    else:
+        here = slope(0, 0.0)
+        found = np.array([(here - slope(k, FINE)) / FINE for k in at])
+    found = found.reshape(len(at), len(at))
+    return np.asarray((found + found.T) / 2.0)

@@ -27,7 +27,7 @@ from halftrek.layer import Margin
 from halftrek.layer.bivariate import phi
 
 FAR = 9.0  # standard deviations of its error beyond which a variable never lies
-STEPS = 6.0  # points for each of them
+STEPS = 8.0  # points for each of them
 MOST = 4_000  # points in all
 AT_ONCE = 1_000_000  # numbers that are worked on at a time
 HALVINGS = 45
@@ -70,17 +70,15 @@ class Before:
             )
         return np.linspace(first, last, int(count) + 2)
 
-    def densities(self, at: Floats) -> Iterator[tuple[slice, Floats]]:
-        """A block of rows after the other, and their densities, a column for each place."""
+    def blocks(self, at: Floats) -> Iterator[tuple[slice, Floats, Floats]]:
+        """A block of rows after the other: points in the standard units of each, and its densities there."""
         step = max(1, AT_ONCE // len(at))
-        share = np.maximum(box_shares(self.low, self.high, self.R), LEAST) if len(self.r) else None
+        share = np.maximum(box_shares(self.low, self.high, self.R), LEAST)
         for k in range(0, len(self.mean), step):
             rows = slice(k, min(k + step, len(self.mean)))
             u = (at - self.mean[rows, None]) / self.sd
-            found = phi(u) / self.sd
-            if share is not None:
-                found *= self._inside(rows, u) / share[rows, None]
-            yield rows, found
+            density = phi(u) / self.sd
+            yield rows, u, density * self._inside(rows, u) / share[rows, None] if len(self.r) else density
 
     def _inside(self, rows: slice, u: Floats) -> Floats:
         """The probability of each row's box, given the variable."""
@@ -92,13 +90,12 @@ class Before:
         return box_shares(low.reshape(-1, many), high.reshape(-1, many), left / np.outer(sd, sd)).reshape(u.shape)
 
     def summed_below(self, at: Floats, lines: Floats) -> Floats:
-        """The probability in each row of lying below points, times a line for each of these, summed.
+        """The probability in each row of lying below each point, times a line for each of these, summed."""
+        from scipy.special import ndtr
 
-        The points are close to each other.
-        """
         found = np.empty((len(self.mean), lines.shape[1]))
-        for rows, density in self.densities(at):
-            found[rows] = _summed(at, density.T).T @ lines
+        for rows, u, density in self.blocks(at):
+            found[rows] = (_summed(at, density.T).T if len(self.r) else ndtr(u)) @ lines
         return found
 
 
@@ -141,12 +138,16 @@ class Mixture:
 
 def mixture_of(before: Before, weights: Floats) -> Mixture:
     """The distribution over rows with these weights."""
-    at, total = before.points, float(weights.sum())
-    density = np.zeros(len(at))
-    for rows, each in before.densities(at):
+    from scipy.special import ndtr
+
+    at = before.points
+    density, below = np.zeros(len(at)), np.zeros(len(at))
+    for rows, u, each in before.blocks(at):
         density += weights[rows] @ each
-    below = _summed(at, density)
-    return Mixture(at, below / below[-1], density / total)
+        if not len(before.r):
+            below += weights[rows] @ ndtr(u)
+    below = _summed(at, density) if len(before.r) else below
+    return Mixture(at, below / below[-1], density / weights.sum())
 
 
 def _summed(at: Floats, density: Floats) -> Floats:

@@ -18,15 +18,15 @@ from typing import Protocol
 import numpy as np
 
 from halftrek.bottom.arrays import Floats, Ints
-from halftrek.estimation.acts.likelihood import own_places, scores
+from halftrek.estimation.acts.likelihood import FINE, bend_of, own_places, scores
 from halftrek.estimation.acts.places import Places, in_units
 from halftrek.estimation.acts.ranks import before_of, mixed_ranks, mixture_of, with_ranks
 from halftrek.layer import Margin
 from halftrek.layer.bivariate import phi
 
-ROUNDS = 2  # in which columns stay where they are until the model is best
-STEPS = 60
-FINE = 1e-4
+ROUNDS = 80
+CLOSE_BY = 0.1  # gain of the log-likelihood, in all, from which on steps need not wait for the best model
+STEPS = 30
 
 
 class Climb(Protocol):
@@ -41,62 +41,74 @@ def settled(
 ) -> tuple[Places, Floats, float, bool]:
     """Places and parameters that agree, the log-likelihood, and whether they were found; ``near`` is the gain left.
 
-    ``climb`` finds the best parameters for columns that stay where they are. ``start`` is close to where it ends.
+    Far from there columns stay where they are until the model is best, and are moved then, which may take many rounds
+    and seldom goes astray. ``start`` is close to where it ends.
     """
-    if start is not None:
-        found = _ended(places, places.put_held(start), values, weights, climb, near)
-        if found is not None:
-            return found
-    theta, total, _ = climb(places, _rows(places, values), start=start)
+    left = near * len(values)
+    theta = start if start is None else places.put_held(start)
+    if theta is None:
+        theta, total, _ = climb(places, _rows(places, values), start=None)
+    else:
+        theta, _ = _stepped(places, theta, values, weights, left)
+    tried = CLOSE_BY
     for _ in range(ROUNDS):
         there = with_ranks(places, theta, values, weights)
-        if there is None:
-            return places, theta, total, False
+        each = None if there is None else _scores(there, theta, _rows(there, values))
+        if there is None or each is None:
+            break
         places = there
-        theta, total, _ = climb(places, _rows(places, values), start=theta)
-    return _ended(places, theta, values, weights, climb, near) or (places, theta, total, False)
+        before = theta
+        theta, total, top = climb(places, _rows(places, values), start=theta)
+        gain = float(weights @ each @ (theta - before)[_free(places)])
+        if abs(gain) < left:
+            return places, theta, total, top
+        if abs(gain) < tried:
+            tried = abs(gain) / 10.0
+            theta, _ = _stepped(places, theta, values, weights, left)
+    return places, theta, total, False
 
 
-def _ended(
-    places: Places, theta: Floats, values: Floats, weights: Floats, climb: Climb, near: float
-) -> tuple[Places, Floats, float, bool] | None:
-    """Where steps lead from some parameters; None if that is nowhere."""
-    theta, arrived = _stepped(places, theta, values, weights, near)
-    there = with_ranks(places, theta, values, weights) if arrived else None
-    if there is None:
-        return None
-    theta, total, top = climb(there, _rows(there, values), start=theta)
-    return (there, theta, total, True) if top else None
-
-
-def _stepped(places: Places, theta: Floats, values: Floats, weights: Floats, near: float) -> tuple[Floats, bool]:
-    free = _free(places)
-    first = _each(places, theta, values, weights)
-    if first is None or not len(free):
-        return theta, first is not None
-    spread = first.T @ (first * weights[:, None])
-    start = inverse = np.linalg.pinv(spread, rcond=1e-10, hermitian=True)
-    slope = first.T @ weights
+def _stepped(places: Places, theta: Floats, values: Floats, weights: Floats, left: float) -> tuple[Floats, bool]:
+    """Steps that lead nearer to zero, as far as they do."""
+    there, free = with_ranks(places, theta, values, weights), _free(places)
+    each = None if there is None else _scores(there, theta, _rows(there, values))
+    if there is None or each is None or not len(free):
+        return theta, each is not None
+    start = inverse = _inverse(there, theta, values, weights)[np.ix_(free, free)]
+    slope = each.T @ weights
     for _ in range(STEPS):
-        if float(slope @ start @ slope) < near * len(values):
+        height = float(slope @ start @ slope)
+        if height < left:
             return theta, True
-        move, length = inverse @ slope, 1.0
-        while True:
-            there = theta.copy()
-            there[free] += length * move
-            each = _each(places, there, values, weights)
-            now = None if each is None else each.T @ weights
-            if now is not None and float(now @ start @ now) < 4.0 * float(slope @ start @ slope):
-                break
-            length /= 2.0
-            if length < 1e-3:
-                return theta, False
-        step, fall = length * move, slope - now
-        along = step @ inverse
-        if abs(float(along @ fall)) > 1e-12 * float(step @ step):
+        step = inverse @ slope
+        further = theta.copy()
+        further[free] += step
+        each = _each(places, further, values, weights)
+        now = slope if each is None else each.T @ weights
+        if not float(now @ start @ now) < height:
+            return theta, False
+        fall, along = slope - now, step @ inverse
+        if abs(float(along @ fall)) > 1e-12 * float(along @ along):
             inverse = inverse + np.outer(step - inverse @ fall, along) / float(along @ fall)
-        theta, slope = there, now
+        theta, slope = further, now
     return theta, False
+
+
+def _inverse(places: Places, theta: Floats, values: Floats, weights: Floats) -> Floats:
+    """The inverse of how the likelihood bends while columns stay where they are; upwards where it is flat."""
+    rows, found = _rows(places, values), np.zeros((places.size, places.size))
+    for district in places.districts:
+        at = own_places(district)
+        bend = bend_of(places, district, theta, rows, weights)
+        if not np.isfinite(bend).all():
+            each = scores(places, district, theta, rows, at)
+            assert each is not None  # what was seen to make a model
+            bend = each.T @ (each * weights[:, None])
+        scale = np.sqrt(np.maximum(np.abs(np.diag(bend)), 1e-12))
+        steep, along = np.linalg.eigh(bend / np.outer(scale, scale))
+        steep = np.maximum(np.abs(steep), 1e-6 * np.abs(steep).max(initial=0.0))
+        found[np.ix_(at, at)] = (along / steep) @ along.T / np.outer(scale, scale)
+    return found
 
 
 def _rows(places: Places, values: Floats) -> Floats:
@@ -137,8 +149,14 @@ def scores_and_bend(places: Places, theta: Floats, values: Floats, weights: Floa
     own = _scores(places, theta, rows)
     if own is None:
         return None
-    each, bend = np.zeros((len(rows), places.size)), np.zeros((places.size, places.size))
+    each, bend = np.zeros((len(rows), places.size)), _bend(places, theta, values, weights)
     each[:, free] = own + by_places(places, theta, values, weights, _by_scores(places, theta, rows, weights), {})
+    return None if bend is None else (each, bend)
+
+
+def _bend(places: Places, theta: Floats, values: Floats, weights: Floats) -> Floats | None:
+    """By how much the sums of all scores, the lines, fall with each parameter, the columns."""
+    free, found = _free(places), np.zeros((places.size, places.size))
     for k in free.tolist():
         sides = []
         for step in (FINE, -FINE):
@@ -146,8 +164,8 @@ def scores_and_bend(places: Places, theta: Floats, values: Floats, weights: Floa
             if there is None:
                 return None
             sides.append(there.T @ weights)
-        bend[free, k] = (sides[1] - sides[0]) / (2.0 * FINE)
-    return each, bend
+        found[free, k] = (sides[1] - sides[0]) / (2.0 * FINE)
+    return found
 
 
 def _by_scores(places: Places, theta: Floats, rows: Floats, weights: Floats) -> dict[str, Floats]:

@@ -10,37 +10,13 @@ import numpy as np
 
 from halftrek.bottom.arrays import Codes, Floats
 from halftrek.estimation.acts.holes import patterns_in, whole_bend, whole_scores
-from halftrek.estimation.acts.likelihood import own_places, scores
+from halftrek.estimation.acts.likelihood import FINE, bend_of, own_places, scores
 from halftrek.estimation.acts.places import District, Places, in_units
 from halftrek.estimation.acts.ranks import mixed_ranks
 from halftrek.estimation.acts.settled import scores_and_bend, shared
 
-FINE = 1e-4
 SINGULAR = 1e-6  # part of the largest eigenvalue below which a likelihood is flat along a direction ...
 SADDLE = -1e-4  # ... and below which it is not at its top
-KNOWN = 2  # members of a district in categories up to which second derivatives cost little
-
-
-def bend_of(places: Places, district: District, theta: Floats, rows: Floats, weights: Floats) -> Floats:
-    """Minus the second derivatives of the log-likelihood, by differences of its slope.
-
-    They are taken to both sides; to one where boxes are large and cost much.
-    """
-    at = own_places(district)
-
-    def slope(place: int, step: float) -> Floats:
-        moved = theta.copy()
-        moved[place] += step
-        each = scores(places, district, moved, rows, at)
-        return np.full(len(at), np.nan) if each is None else np.asarray(each.T @ weights)
-
-    if len(district.cut) <= KNOWN:
-        found = np.array([(slope(k, -FINE) - slope(k, FINE)) / (2.0 * FINE) for k in at])
-    else:
-        here = slope(0, 0.0)
-        found = np.array([(here - slope(k, FINE)) / FINE for k in at])
-    found = found.reshape(len(at), len(at))
-    return np.asarray((found + found.T) / 2.0)
 
 
 def spread_of(

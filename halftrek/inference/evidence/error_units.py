@@ -43,7 +43,7 @@ def unplaced(fit: Fitted) -> dict[str, str]:
     for v in mixed_ranks(graph, {} if fit.acting is None else fit.acting.margins):
         if any(v == lhs or (op == "~~" and v == rhs) for lhs, op, rhs in _open(fit)):
             near = next(names for names in graph.districts if v in names)
-            found = {u: v for u in (*near, *graph.descendants(v))} | found
+            found = dict.fromkeys((*near, *graph.descendants(v)), v) | found
     return found
 
 

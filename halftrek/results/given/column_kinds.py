@@ -130,9 +130,9 @@ def _refuse_separation(chosen: Graph, values: Floats, kinds: Mapping[str, Column
             seen = ~np.isnan(of[u]) & ~np.isnan(of[v])
             if tells_apart(of[v][seen], np.unique(of[u][seen], return_inverse=True)[1].ravel(), touching=True):
                 raise DataError(
-                    f"{v!r} is ranked and {u!r} acts on it, and their rows nowhere overlap: ranks do not say how far the "
-                    f"categories of {u!r} are apart behind {v!r}, only that they are; say 'plain' of {v!r}, or merge "
-                    f"categories"
+                    f"{v!r} is ranked and {u!r} acts on it, and their rows nowhere overlap: ranks do not say how far "
+                    f"the categories of {u!r} are apart behind {v!r}, only that they are; say 'plain' of {v!r}, or "
+                    f"merge categories"
                 )
 
 

@@ -25,11 +25,11 @@ from halftrek.estimation import Fitted
 from halftrek.estimation.acts.boxes import MOST
 from halftrek.estimation.acts.fit import Acting
 from halftrek.estimation.acts.holes import patterns_in, whole_bend, whole_scores
-from halftrek.estimation.acts.likelihood import own_places, scores
+from halftrek.estimation.acts.likelihood import bend_of, own_places, scores
 from halftrek.estimation.acts.places import District, Places, carried, in_units, joined_districts
 from halftrek.estimation.acts.ranks import mixed_ranks, with_ranks
 from halftrek.estimation.acts.settled import scores_and_bend
-from halftrek.estimation.acts.spread import SINGULAR, bend_of, by_ranks, summed
+from halftrek.estimation.acts.spread import SINGULAR, by_ranks, summed
 from halftrek.estimation.given.options import Options
 from halftrek.graphs import Edge, Graph
 from halftrek.inference.checks.edges.modification import with_edge
