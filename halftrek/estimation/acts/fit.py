@@ -123,15 +123,20 @@ def fit_acting(
     return Acting(margins, centre, scale, theta, spread, total, arrived, flat if len(flat) else None, held=held)
 
 
-def _best(places: Places, rows: Floats, weights: Floats, start: Floats | None) -> tuple[Floats, float, bool]:
-    """The best parameters district by district, the log-likelihood, and whether all tops were reached."""
+def _best(
+    places: Places, rows: Floats, weights: Floats, start: Floats | None, *, rough: bool = False
+) -> tuple[Floats, float, bool]:
+    """The best parameters district by district, the log-likelihood, and whether all tops were reached.
+
+    ``rough`` is near enough to them.
+    """
     theta, total, arrived = np.zeros(places.size), 0.0, True
     for district in places.districts:
         tries = STARTS if start is None and district.covariances else STARTS[:1]
         begun = [start if start is not None else _begin(places, district, rows, weights, r) for r in tries]
         begun = [places.put_held(one) for one in begun]
         near = max((_climbed(places, district, one, rows, weights) for one in begun), key=lambda found: found[1])
-        best = _climbed(places, district, near[0], rows, weights, finish=True)
+        best = near if rough else _climbed(places, district, near[0], rows, weights, finish=True)
         at = own_places(district)
         theta[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
     return places.put_held(theta), total, arrived

@@ -32,8 +32,10 @@ STEPS = 30
 class Climb(Protocol):
     """What finds the best parameters for columns that stay where they are, from some others."""
 
-    def __call__(self, places: Places, rows: Floats, *, start: Floats | None) -> tuple[Floats, float, bool]:
-        """The parameters, the log-likelihood, and whether the top was reached."""
+    def __call__(
+        self, places: Places, rows: Floats, *, start: Floats | None, rough: bool
+    ) -> tuple[Floats, float, bool]:
+        """The parameters, the log-likelihood, and whether the top was reached; ``rough`` is near enough to it."""
 
 
 def settled(
@@ -47,10 +49,10 @@ def settled(
     left = near * len(values)
     theta = start if start is None else places.put_held(start)
     if theta is None:
-        theta, total, _ = climb(places, _rows(places, values), start=None)
+        theta, total, _ = climb(places, _rows(places, values), start=None, rough=True)
     else:
         theta, _ = _stepped(places, theta, values, weights, left)
-    tried = CLOSE_BY
+    tried, far = CLOSE_BY, True
     for _ in range(ROUNDS):
         there = with_ranks(places, theta, values, weights)
         each = None if there is None else _scores(there, theta, _rows(there, values))
@@ -58,10 +60,11 @@ def settled(
             break
         places = there
         before = theta
-        theta, total, top = climb(places, _rows(places, values), start=theta)
+        theta, total, top = climb(places, _rows(places, values), start=theta, rough=far)
         gain = float(weights @ each @ (theta - before)[_free(places)])
-        if abs(gain) < left:
+        if abs(gain) < left and not far:
             return places, theta, total, top
+        far = far and abs(gain) > CLOSE_BY
         if abs(gain) < tried:
             tried = abs(gain) / 10.0
             theta, _ = _stepped(places, theta, values, weights, left)
