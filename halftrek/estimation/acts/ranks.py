@@ -132,8 +132,8 @@ class Mixture:
         return np.asarray(t[k] + 0.5 * (low + high) * step[k])
 
     def steepness(self, at: Floats) -> Floats:
-        """The density anywhere."""
-        return np.interp(at, self.at, self.density)
+        """The density anywhere; its logarithm bends less in the tails."""
+        return np.asarray(np.exp(np.interp(at, self.at, np.log(np.maximum(self.density, LEAST)))))
 
 
 def mixture_of(before: Before, weights: Floats) -> Mixture:

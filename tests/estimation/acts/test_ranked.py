@@ -187,22 +187,23 @@ def test_truth_lies_within_standard_errors() -> None:
 # -- how sure ------------------------------------------------------------------------------------
 
 
-def test_what_a_row_adds_is_what_a_little_more_of_it_changes() -> None:
-    """By its own score, by its ranks in three columns, and by what these make of each other."""
-    rows = chain(300, 7)
-    chosen, found, values = fitted(CHAIN, rows, CHAIN_KINDS)
+@pytest.mark.parametrize(("ranked", "near"), [(("y", "v"), 0.01), (("y", "v", "q"), 0.06)])
+def test_what_a_row_adds_is_what_a_little_more_of_it_changes(ranked: tuple[str, ...], near: float) -> None:
+    """By its own score, its ranks in columns, and what these make of each other; less closely with normal scores."""
+    rows, kinds = chain(300, 7), {v: kind for v, kind in CHAIN_KINDS.items() if v in ("x", *ranked)}
+    chosen, found, values = fitted(CHAIN, rows.assign(q=np.cbrt(rows["q"])), kinds)
     adds = row_influence(found.places(chosen), found.theta, values, np.ones(300))
     assert np.abs(adds.sum(axis=0) / np.sqrt((adds**2).sum(axis=0))).max() < 0.02
-    for row in (0, int(np.argmax(rows["y"])), int(np.argmin(rows["v"]))):
+    for row in (int(np.argmax(rows["y"])), int(np.argmin(rows["v"]))):
         sides = []
-        for step in (0.02, -0.02):
+        for step in (0.1, -0.1):
             weights = np.ones(300)
             weights[row] += step
-            again = fit_acting(chosen, values, CHAIN_KINDS, weights, start=found.theta, like=found)
+            again = fit_acting(chosen, values, kinds, weights, start=found.theta)
             assert again.converged
             sides.append(again.theta)
-        moved = (sides[0] - sides[1]) / 0.04
-        np.testing.assert_allclose(adds[row], moved, atol=0.03 * np.abs(moved).max())
+        moved = (sides[0] - sides[1]) / 0.2
+        np.testing.assert_allclose(adds[row], moved, atol=near * np.abs(moved).max())
 
 
 def test_errors_of_risks_and_means_count_where_the_column_is() -> None:
@@ -346,7 +347,7 @@ def test_what_is_not_known_is_refused_by_name() -> None:
         ht.fit(BOW, holes, kinds=KINDS)
     assert ht.fit(BOW, holes, kinds=KINDS, missing="drop").query("x ~> y").value == effect(rows[4:])
     with pytest.raises(QueryError, match="y is ranked, and tables of rows are not known for ranked columns"):
-        ht.fit(BOW, rows, kinds=KINDS).predict(rows, outcomes=["y"])
+        ht.fit(BOW, rows, kinds=KINDS).predict(rows, "y")
     made_of = rows.assign(w=rows["behind"] - 1.5 * rows["x"])
     with pytest.raises(DataError, match="tells its ranks apart, all but in whole"):
         ht.fit(FREE, made_of, kinds=KINDS)
@@ -355,10 +356,11 @@ def test_what_is_not_known_is_refused_by_name() -> None:
 def test_where_the_graph_leaves_its_equation_open_nothing_is_said_of_it() -> None:
     rows = drawn(300, 19)
     fit = ht.fit("x -> y; w -> {x, y}; x <-> y; z -> w", rows, kinds=KINDS)
-    for question in ("w -> y", "w -> x", "P(y > 2)", "E[y]"):
+    for question in ("w ~> y", "w -> x", "P(y > 2)", "E[y]"):
         with pytest.raises(QueryError, match="y is ranked and a category acts on it, and data do not determine"):
             fit.query(question)
-    assert fit.query("z ~> w").value == ht.fit("z -> w", rows).query("z ~> w").value
+    alone = float(value_of(ht.fit("z -> w", rows).query("z ~> w")))
+    assert fit.query("z ~> w").value == pytest.approx(alone, abs=1e-8)
     table = fit.params().set_index(["lhs", "op", "rhs"])
     assert np.isnan(table.loc[("y", "~", "w"), "est"])
     assert np.isfinite(table.loc[("w", "~", "z"), "est"])
