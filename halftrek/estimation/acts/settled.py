@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from halftrek.bottom.arrays import Floats, Ints
-from halftrek.estimation.acts.likelihood import FINE, bend_of, own_places, scores
+from halftrek.estimation.acts.likelihood import FINE, bend_of, own_places, row_logliks, scores
 from halftrek.estimation.acts.places import Places, in_units
 from halftrek.estimation.acts.ranks import before_of, mixed_ranks, mixture_of, with_ranks
 from halftrek.layer import Margin
@@ -51,7 +51,9 @@ def settled(
     if theta is None:
         theta, total, _ = climb(places, _rows(places, values), start=None, rough=True)
     else:
-        theta, _ = _stepped(places, theta, values, weights, left)
+        theta, arrived = _stepped(places, theta, values, weights, left, quick=True)
+        if arrived and (found := with_ranks(places, theta, values, weights)) is not None:
+            return found, theta, _loglik(found, theta, values, weights), True
     tried, far = CLOSE_BY, True
     for _ in range(ROUNDS):
         there = with_ranks(places, theta, values, weights)
@@ -71,13 +73,15 @@ def settled(
     return places, theta, total, False
 
 
-def _stepped(places: Places, theta: Floats, values: Floats, weights: Floats, left: float) -> tuple[Floats, bool]:
-    """Steps that lead nearer to zero, as far as they do."""
+def _stepped(
+    places: Places, theta: Floats, values: Floats, weights: Floats, left: float, *, quick: bool = False
+) -> tuple[Floats, bool]:
+    """Steps that lead nearer to zero, as far as they do; ``quick`` ones are more, and each costs less."""
     there, free = with_ranks(places, theta, values, weights), _free(places)
     each = None if there is None else _scores(there, theta, _rows(there, values))
     if there is None or each is None or not len(free):
         return theta, each is not None
-    start = inverse = _inverse(there, theta, values, weights)[np.ix_(free, free)]
+    start = inverse = _inverse(there, theta, values, weights, quick=quick)[np.ix_(free, free)]
     slope = each.T @ weights
     for _ in range(STEPS):
         height = float(slope @ start @ slope)
@@ -97,13 +101,22 @@ def _stepped(places: Places, theta: Floats, values: Floats, weights: Floats, lef
     return theta, False
 
 
-def _inverse(places: Places, theta: Floats, values: Floats, weights: Floats) -> Floats:
-    """The inverse of how the likelihood bends while columns stay where they are; upwards where it is flat."""
+def _loglik(places: Places, theta: Floats, values: Floats, weights: Floats) -> float:
+    rows = _rows(places, values)
+    each = [row_logliks(places, district, theta, rows) for district in places.districts]
+    return sum(-np.inf if one is None else float(weights @ one) for one in each)
+
+
+def _inverse(places: Places, theta: Floats, values: Floats, weights: Floats, *, quick: bool) -> Floats:
+    """The inverse of how the likelihood bends while columns stay where they are; upwards where it is flat.
+
+    ``quick`` takes it to bend by how scores vary.
+    """
     rows, found = _rows(places, values), np.zeros((places.size, places.size))
     for district in places.districts:
         at = own_places(district)
-        bend = bend_of(places, district, theta, rows, weights)
-        if not np.isfinite(bend).all():
+        bend = None if quick else bend_of(places, district, theta, rows, weights)
+        if bend is None or not np.isfinite(bend).all():
             each = scores(places, district, theta, rows, at)
             assert each is not None  # what was seen to make a model
             bend = each.T @ (each * weights[:, None])
