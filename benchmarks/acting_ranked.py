@@ -127,12 +127,12 @@ PAGE = """# A ranked outcome on which a category acts
 
 A drug `x` that acts, with an instrument `z` and a covariate `w`; of the outcome `y` ranks alone count, and the drug's
 effect is large, so that they are those of a mixture. The model says where ranks are. `python -m
-benchmarks.acting_ranked` makes this page again. *Bias* is the mean over samples less the truth, which is known in closed form.
+benchmarks.acting_ranked` makes this page again. *Bias* is the mean over samples less the truth, known in closed form.
 """
 PARTS = {
     "recovery": (
         "{samples} samples of 4,000 rows: the effect `x ~> y`\n\nIn standard deviations, over all units, of the "
-        "variable behind. *Error* is that of the bias; *apart* is the mean difference from a fit to the variable behind.",
+        "variable behind. *Error* is that of the bias; *apart* is the mean difference from a fit to that variable.",
         ("graph", "way", "truth", "bias", "error", "spread", "apart"),
     ),
     "coverage": (

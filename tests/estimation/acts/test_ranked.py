@@ -157,7 +157,7 @@ def test_only_the_order_of_values_counts() -> None:
 
 @pytest.mark.parametrize("graph", [FREE, BOW])
 def test_the_effect_is_that_of_a_fit_to_the_variable_behind(graph: str) -> None:
-    """``python -m benchmarks.acting --ranked`` has many samples of 4,000."""
+    """``python -m benchmarks.acting_ranked`` has many samples of 4,000."""
     found = []
     for seed in range(4):
         rows = drawn(2000, 20 + seed, b=2.5, hidden=0.7 if graph == BOW else 0.0)
@@ -307,6 +307,37 @@ def test_an_edge_that_is_left_out_is_found() -> None:
         p[name] = table[table["kind"] == "missing edge"].set_index("constraint")["p"]
     assert p["right"]["no edge z -> w"] > 0.001 if "no edge z -> w" in p["right"] else (p["right"] > 0.001).all()
     assert p["wrong"]["no edge w -> y"] < 1e-6
+
+
+def test_two_categories_act_on_two_ranked_columns() -> None:
+    """One after the other, by way of a plain mediator; a mean over both is the sum of risks."""
+    rng = np.random.default_rng(20)
+    z, a, b, c, d = rng.normal(size=(5, 500))
+    x = (0.9 * z + a > 0.0).astype(float)
+    m = 1.2 * x + 0.7 * b
+    s = (m + 0.5 * x + c > 0.8).astype(float)
+    y = 1.5 * s + 0.8 * m + 0.6 * d
+    rows = pd.DataFrame({"z": z, "x": x, "m": m, "s": s, "y": np.exp(y), "v": np.arctan(y + rng.normal(size=500))})
+    fit = ht.fit(
+        "z -> x -> m -> y; m -> s; x -> s -> y -> v", rows,
+        kinds={"x": "acts", "s": "acts", "y": "ranked", "v": "ranked"},
+    )  # fmt: skip
+    for question, truth in {
+        "s -> y": 1.5 / y.std(),
+        "m -> y": 0.8 / y.std(),
+        "s ~> v": 1.5 / np.hypot(y.std(), 1.0),
+    }.items():
+        answer = fit.query(question)
+        assert isinstance(answer.se, float)
+        assert answer.value == pytest.approx(truth, abs=3.5 * answer.se), question
+    assert fit.query("E[y]").value == pytest.approx(np.exp(y).mean(), rel=0.05)
+    assert fit.query("P(y > 2)").value == pytest.approx((np.exp(y) > 2.0).mean(), abs=0.03)
+
+
+def test_groups_have_ranks_of_their_own() -> None:
+    rows = pd.concat([drawn(200, 21).assign(site="a"), drawn(250, 22).assign(site="b")], ignore_index=True)
+    both = ht.fit(BOW, rows, kinds=KINDS, by="site")
+    assert value_of(both["b"].query("x ~> y")) == pytest.approx(effect(rows[rows["site"] == "b"]), abs=1e-9)
 
 
 def test_a_fit_travels_is_saved_and_goes_over_the_command_line(
