@@ -46,7 +46,7 @@ def settled(
     Far from there columns stay where they are until the model is best, and are moved then, which may take many rounds
     and seldom goes astray. ``start`` is close to where it ends.
     """
-    left = near * len(values)
+    left, total = near * len(values), -np.inf
     theta = start if start is None else places.put_held(start)
     if theta is None:
         theta, total, _ = climb(places, _rows(places, values), start=None, rough=True)

@@ -161,8 +161,17 @@ def drawn_again(fit: Fitted, how: How) -> tuple[Acting, ...]:
 
 
 @kept
+def _known_replicates(fit: Fitted) -> dict[tuple[int, int], tuple[Acting, ...]]:
+    """Those of a fit that were drawn before, whatever watched them."""
+    del fit
+    return {}
+
+
 def _replicates(fit: Fitted, replicates: int, random_state: int, progress: object) -> tuple[Acting, ...]:
     """The parameters (and ranks) of data sets drawn like this one, from where those of all rows ended."""
+    known = _known_replicates(fit)
+    if (replicates, random_state) in known:
+        return known[replicates, random_state]
     acting = acting_of(fit)
     source = rows_needed(fit, 'interval="bootstrap"', 'ask for interval="influence"')
     rows, sampling = all_rows(source), source.sampling is not None
@@ -175,7 +184,8 @@ def _replicates(fit: Fitted, replicates: int, random_state: int, progress: objec
             found.append(replace(one, spread=acting.spread))  # none of their own
         if callable(progress):
             progress(k + 1, replicates)
-    return tuple(found)
+    known[replicates, random_state] = tuple(found)
+    return known[replicates, random_state]
 
 
 def acting_parameters(fit: Fitted, how: How) -> list[Parameter]:
