@@ -34,7 +34,8 @@ class Margin(Portable):
     mean: float = 0.0
     sd: float = 1.0
     labels: tuple[str, ...] = ()
-    given_cuts: Floats | None = None  # of a model that has others than its margin
+    given_cuts: Floats | None = None  # of a model that has others than its margin ...
+    given_scores: Floats | None = None  # ... and of a ranked column where it is behind each value, brought to 0 and 1
 
     @property
     def cut(self) -> bool:
@@ -63,8 +64,14 @@ class Margin(Portable):
         """The variable behind a ranked column, by value: normal scores of mid-ranks, brought to 0 and 1."""
         from scipy.special import ndtri
 
-        upto = np.concatenate([[0.0], self.below])
-        return np.asarray((ndtri(upto + 0.5 * self.shares) - self.mean) / self.sd)
+        if self.given_scores is not None:
+            return self.given_scores
+        return np.asarray((ndtri(self.middle) - self.mean) / self.sd)
+
+    @cached_property
+    def middle(self) -> Floats:
+        """Mid-ranks of the values, as shares: those below and half of the ties."""
+        return np.concatenate([[0.0], self.below]) + 0.5 * self.shares
 
     def codes(self, column: Floats) -> Codes:
         """The number of each entry's value, from 0; -1 for a hole."""

@@ -27,9 +27,9 @@ DATA: dict[str, Words] = {
         "{variable} follows a sharp rule",
     ),
     "separated slope": Words(
-        "the rows are separated by {causes}, so that the slope has no most likely value and only its direction is "
-        "known: {direction}",
-        "separated by {causes}: only its direction is known, {direction}",
+        "the rows are separated by {causes}, so that the slope has no most likely value and only its sign is "
+        "known: {sign}",
+        "separated by {causes}: only its sign is known, {sign}",
     ),
     "separated line": Words(
         "the rows are separated by {causes}, so that it has no most likely value",
@@ -100,6 +100,11 @@ DATA: dict[str, Words] = {
         "variable whose error has variance 1",
         level="note",
     ),
+    "taken for, mixed ranks": Words(
+        "{columns}: ranked, and a category acts on what is behind, which is then a mixture: the model says where "
+        "each value is in it, normal given what comes before, with mean 0 and variance 1 over all rows",
+        level="note",
+    ),
     "two values, unsaid": Words(
         "{variable} has two values, causes {effect}, and was taken for normal, which may be far off: say what acts, "
         "{kind_of}{variable}{kind_is}acts{kind_end} if being in the category is the cause, 'behind' if it is a cut of "
@@ -126,6 +131,12 @@ DATA: dict[str, Words] = {
     ),
     "ranked units": Words(
         "{variables}: ranked, and the effect is in standard deviations of the normal variable behind",
+        "in units behind {variables}",
+        level="note",
+    ),
+    "mixed ranked units": Words(
+        "{variables}: ranked, and the effect is in standard deviations, over all rows, of the variable behind; a "
+        "category acts on it, and the model says where each value is",
         "in units behind {variables}",
         level="note",
     ),

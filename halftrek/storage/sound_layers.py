@@ -20,8 +20,10 @@ def sound_margin(margin: Margin) -> None:
     must(margin.kind == "plain" or k > 1, "a column in categories has fewer than two values")
     must(bool((np.diff(margin.values) > 0.0).all()), "the values of a column are not in their order")
     must(k == 0 or bool((margin.shares > 0.0).all() and abs(margin.shares.sum() - 1.0) < 1e-9), "shares are no shares")
-    if margin.given_cuts is not None:
-        shaped(margin.given_cuts, (k - 1,), "given_cuts")
+    for name, part, size in (("given_cuts", margin.given_cuts, k - 1), ("given_scores", margin.given_scores, k)):
+        if part is not None:
+            shaped(part, (size,), name)
+            must(bool((np.diff(part) >= 0.0).all()), f"{name} are not in their order")
 
 
 def sound_layer(layer: Layer) -> None:

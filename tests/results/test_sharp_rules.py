@@ -43,13 +43,13 @@ def test_a_slope_that_runs_off_is_no_number(rows: pd.DataFrame) -> None:
     slope, cut, arc = line(fit, "x", "~", "z"), line(fit, "x", "|", "t1"), line(fit, "x", "~~", "y")
     for one in (slope, cut, arc):
         assert one[["est", "se", "ci_low", "ci_high"]].isna().all()
-    assert slope["note"] == "separated by z: only its direction is known, positive"
+    assert slope["note"] == "separated by z: only its sign is known, positive"
     assert cut["note"] == "separated by z: no most likely value"
     assert arc["note"] == "nothing is seen of the error of x"
     effects = fit.effects().set_index(["cause", "effect", "kind"])
     assert np.isnan(effects.loc[("z", "x", "total"), "est"])
-    assert "only its direction is known, positive" in effects.loc[("z", "x", "direct"), "note"]
-    with pytest.raises(QueryError, match=r"z -> x: the rows are separated by z.*only its direction.*positive; ask"):
+    assert "only its sign is known, positive" in effects.loc[("z", "x", "direct"), "note"]
+    with pytest.raises(QueryError, match=r"z -> x: the rows are separated by z.*only its sign.*positive; ask"):
         fit.query("z -> x")
     with pytest.raises(QueryError, match="nothing is seen of its error"):
         fit.query("x <-> y")
@@ -101,8 +101,8 @@ def test_a_file_keeps_it(rows: pd.DataFrame, tmp_path: Path) -> None:
 def test_causes_that_tell_categories_apart_together_are_named(rows: pd.DataFrame) -> None:
     y = rows["both"] + np.random.default_rng(2).normal(size=N)
     fit = ht.fit("z -> {both, y}; w -> both; both -> y", rows.assign(y=y), kinds={"both": "acts"})
-    assert line(fit, "both", "~", "z")["note"] == "separated by z and w: only its direction is known, positive"
-    assert line(fit, "both", "~", "w")["note"] == "separated by z and w: only its direction is known, negative"
+    assert line(fit, "both", "~", "z")["note"] == "separated by z and w: only its sign is known, positive"
+    assert line(fit, "both", "~", "w")["note"] == "separated by z and w: only its sign is known, negative"
     b, error = regression(y.to_numpy(), rows["both"].to_numpy(), rows["z"].to_numpy())
     assert line(fit, "y", "~", "both")["est"] == pytest.approx(b, rel=1e-4)
     assert line(fit, "y", "~", "both")["se"] == pytest.approx(error, rel=1e-3)
@@ -127,7 +127,7 @@ def test_what_is_separated_in_part_leaves_the_others_their_numbers(rows: pd.Data
     fit = ht.fit("z -> x; group -> x; x -> y", data, kinds={"x": "acts", "group": "acts"})
     lost = line(fit, "x", "~", "group")
     assert np.isnan(lost["est"])
-    assert lost["note"] == "separated by group: only its direction is known, negative"
+    assert lost["note"] == "separated by group: only its sign is known, negative"
     left = ht.fit("z -> x; x -> y", data[data["group"] == 0], kinds=ACTS)
     for op, rhs in (("~", "z"), ("|", "t1")):
         one, other = line(fit, "x", op, rhs), line(left, "x", op, rhs)
@@ -139,7 +139,7 @@ def test_holes_do_not_hide_a_rule(rows: pd.DataFrame) -> None:
     holes = rows.copy()
     holes.loc[::7, "y"] = np.nan
     fit = ht.fit("z -> {x, y}; x -> y", holes, kinds=ACTS)
-    assert line(fit, "x", "~", "z")["note"] == "separated by z: only its direction is known, positive"
+    assert line(fit, "x", "~", "z")["note"] == "separated by z: only its sign is known, positive"
     b, _ = regression(*(holes.dropna()[v].to_numpy() for v in ("y", "x", "z")))
     assert fit.query("x ~> y").value == pytest.approx(b, rel=1e-3)
 

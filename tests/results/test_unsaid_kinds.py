@@ -157,7 +157,7 @@ def test_few_events_are_counted(kinds: dict[str, ColumnKind]) -> None:
 @pytest.mark.parametrize("kinds", [{"o": "ordered"}, {"o": "ordered", "x": "acts"}])
 def test_events_that_are_missing_are_not_counted(kinds: dict[str, ColumnKind]) -> None:
     x = np.random.default_rng(2).normal(size=400)
-    x = (x > 0) * 1.0 if "x" in kinds else x
+    x = np.where(x > 0, 1.0, 0.0) if "x" in kinds else x
     rows = pd.DataFrame({"x": x, "o": np.arange(400) % 10 == 0}).astype(float)
     assert "few events" not in codes(ht.fit("x -> o", rows, kinds=kinds), "P(o=1 | do(x=1))")
     rows.loc[200:, "o"] = np.nan  # 40 events become 20, then 15

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from halftrek.bottom.arrays import Codes, Floats, Ints
+from halftrek.bottom.arrays import Codes, Floats
 from halftrek.bottom.choices import ColumnKind
 from halftrek.bottom.portable import Portable
 from halftrek.bottom.words import listed
 from halftrek.errors import DataError
 from halftrek.estimation.acts.boxes import MOST
-from halftrek.estimation.acts.holes import Pattern, patterns_in, refuse_large, whole_bend, whole_logliks, whole_scores
-from halftrek.estimation.acts.likelihood import Pieces, own_places, pieces, scores
+from halftrek.estimation.acts.climb import CLOSE, EXACT, climbed, climbed_whole
+from halftrek.estimation.acts.holes import patterns_in, refuse_large
+from halftrek.estimation.acts.likelihood import own_places
 from halftrek.estimation.acts.places import District, Held, Off, Places, in_units, joined_districts, standard_units
+from halftrek.estimation.acts.ranks import mixed_ranks
 from halftrek.estimation.acts.separated import run_off, unseen_at_zero
-from halftrek.estimation.acts.spread import KNOWN, bend_of, spread_of
+from halftrek.estimation.acts.settled import settled
+from halftrek.estimation.acts.spread import spread_of
 from halftrek.graphs import Graph
 from halftrek.layer import Margin
 from halftrek.layer.layer import refuse_margin
 from halftrek.layer.margins import margin_of
 from halftrek.models import CGLSCM
 
-STEPS = 200
-NEAR, EXACT = 1e-6, 1e-12  # gain of the log-likelihood, per row, that a step still promises
-CLOSE = 1e-9  # enough for rows drawn again: less than a thousandth of a standard error
-ROUGH = 1e-4  # enough to choose among starts where each step costs much
-POOR = 0.1  # share of what a step promises, half of which is the gain on a parabola
 STARTS = (0.0, 0.5, -0.5)  # correlations of errors to begin with
 ENOUGH = 5  # complete rows for each parameter, from which on they say where to begin
 FAR = 50.0  # a parameter, in standard units, that has run off
@@ -108,39 +107,50 @@ def fit_acting(
     units = None if like is None else (like.centre, like.scale)
     centre, scale = units or standard_units(graph.observed, values, margins)
     places = Places(graph, margins, centre, scale, held)
-    rows = in_units(graph.observed, values, margins, centre, scale)
     if not here.all():
+        rows = in_units(graph.observed, values, margins, centre, scale)
         return _with_holes(places, values, rows, w, cluster, sampling=sampling, start=start, known=like is not None)
-    theta, total, arrived = np.zeros(places.size), 0.0, True
-    for district in places.districts:
-        tries = STARTS if start is None and district.covariances else STARTS[:1]
-        begun = [start if start is not None else _begin(places, district, rows, w, r) for r in tries]
-        begun = [places.put_held(one) for one in begun]
-        near = max((_climbed(places, district, one, rows, w) for one in begun), key=lambda found: found[1])
-        best = _climbed(places, district, near[0], rows, w, finish=True)
-        at = own_places(district)
-        theta[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
-    theta = places.put_held(theta)
+    near = EXACT if like is None else CLOSE
+    places, theta, total, arrived = _top(places, values, w, start, near)
     spread, flat = np.zeros((places.size, places.size)), np.zeros((0, places.size))
     off: tuple[Off, ...] = ()
     if like is None:
-        off = run_off(places, theta, rows)
+        off = run_off(places, theta, in_units(graph.observed, values, places.margins, centre, scale))
         if off:
             places = replace(places, off=off)
-            theta, total, arrived = _settled(places, unseen_at_zero(places, theta), rows, w)
+            places, theta, total, arrived = _top(places, values, w, unseen_at_zero(places, theta), near)
         spread, flat = spread_of(places, theta, values, w, cluster, sampling=sampling)
     lines = flat if len(flat) else None
-    return Acting(margins, centre, scale, theta, spread, total, arrived, lines, held=held, off=off)
+    return Acting(places.margins, centre, scale, theta, spread, total, arrived, lines, held=held, off=off)
 
 
-def _settled(places: Places, theta: Floats, rows: Floats, weights: Floats) -> tuple[Floats, float, bool]:
-    """The others at their most likely values, where some parameters have run off."""
-    found, total, arrived = theta.copy(), 0.0, True
+def _top(
+    places: Places, values: Floats, weights: Floats, start: Floats | None, near: float
+) -> tuple[Places, Floats, float, bool]:
+    """The best parameters, with ranked columns where they put them; the log-likelihood, and whether it is the top."""
+    if mixed_ranks(places.graph, places.margins):
+        return settled(places, values, weights, partial(_best, weights=weights), start, near)
+    rows = in_units(places.names, values, places.margins, places.centre, places.scale)
+    return places, *_best(places, rows, weights, start)
+
+
+def _best(
+    places: Places, rows: Floats, weights: Floats, start: Floats | None, *, rough: bool = False
+) -> tuple[Floats, float, bool]:
+    """The best parameters district by district, the log-likelihood, and whether all tops were reached.
+
+    ``rough`` is near enough to them.
+    """
+    theta, total, arrived = np.zeros(places.size) if start is None else start.copy(), 0.0, True
     for district in places.districts:
-        best = _climbed(places, district, theta, rows, weights, finish=True)
+        tries = STARTS if start is None and district.covariances else STARTS[:1]
+        begun = [start if start is not None else _begin(places, district, rows, weights, r) for r in tries]
+        begun = [places.put_held(one) for one in begun]
+        near = max((climbed(places, district, one, rows, weights) for one in begun), key=lambda found: found[1])
+        best = near if rough else climbed(places, district, near[0], rows, weights, finish=True)
         at = own_places(district)
-        found[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
-    return found, total, arrived
+        theta[at], total, arrived = best[0][at], total + best[1], arrived and best[2]
+    return places.put_held(theta), total, arrived
 
 
 def _with_holes(
@@ -159,7 +169,7 @@ def _with_holes(
     patterns = patterns_in(places, rows)
     theta = _begun(places, values, rows, weights) if start is None else start
     refuse_large(places, patterns, theta)
-    theta, value, arrived = _climbed_whole(places, patterns, theta, rows, weights, CLOSE if known else EXACT)
+    theta, value, arrived = climbed_whole(places, patterns, theta, rows, weights, CLOSE if known else EXACT)
     spread, flat = np.zeros((places.size, places.size)), np.zeros((0, places.size))
     off: tuple[Off, ...] = ()
     if not known:
@@ -167,60 +177,11 @@ def _with_holes(
         if off:
             places = replace(places, off=off)
             begun = unseen_at_zero(places, theta)
-            theta, value, arrived = _climbed_whole(places, patterns, begun, rows, weights, EXACT)
+            theta, value, arrived = climbed_whole(places, patterns, begun, rows, weights, EXACT)
         spread, flat = spread_of(places, theta, values, weights, cluster, sampling=sampling)
     lines, units = flat if len(flat) else None, (places.centre, places.scale)
     have = weights @ ~np.isnan(values) / weights.sum()
     return Acting(places.margins, *units, theta, spread, value, arrived, lines, "", places.held, off, have)
-
-
-def _climbed_whole(
-    places: Places, patterns: Sequence[Pattern], theta: Floats, rows: Floats, weights: Floats, near: float
-) -> tuple[Floats, float, bool]:
-    """Uphill with all districts together: where to, how high, and whether the top was reached.
-
-    Scores may hardly vary where the likelihood bends all the same, as that of the spread of a cause which is 0 and 1
-    equally often. Where they mislead, its own bend is worked out.
-    """
-    at = np.concatenate([own_places(district) for district in places.districts])
-    found = whole_logliks(places, patterns, theta, rows)
-    value, held, fresh = -np.inf if found is None else float(weights @ found), None, False
-    for _ in range(STEPS):
-        each = whole_scores(places, patterns, theta, rows)
-        if each is None:
-            return theta, value, False
-        slope = each[:, at].T @ weights
-        move = _uphill(each[:, at].T @ (each[:, at] * weights[:, None]) if held is None else held, slope)
-        promised = float(slope @ move)
-        if promised < near * len(rows):
-            return theta, value, True
-        length = 1.0
-        while length > 1e-6:
-            there = theta.copy()
-            there[at] += length * move
-            found = whole_logliks(places, patterns, there, rows)
-            new = -np.inf if found is None else float(weights @ found)
-            if new > value:
-                break
-            length /= 2.0
-        else:
-            if fresh or promised < NEAR * len(rows):
-                return theta, value, promised < NEAR * len(rows)
-            held, fresh = _whole_bend(places, patterns, theta, rows, weights, at), True
-            continue
-        poor = new - value < POOR * promised
-        theta, value, fresh = there, new, False
-        if poor:
-            held, fresh = _whole_bend(places, patterns, theta, rows, weights, at), True
-    return theta, value, False
-
-
-def _whole_bend(
-    places: Places, patterns: Sequence[Pattern], theta: Floats, rows: Floats, weights: Floats, at: Ints
-) -> Floats | None:
-    """The bend of the likelihood at some parameters; None next to such that make no model."""
-    found = whole_bend(places, patterns, theta, rows, weights)
-    return None if found is None or not np.isfinite(found).all() else np.asarray(found[np.ix_(at, at)])
 
 
 def _begun(places: Places, values: Floats, rows: Floats, weights: Floats) -> Floats:
@@ -293,85 +254,12 @@ def _seen(places: Places, at: int, rows: Floats) -> Floats:
     return margin.scores[margin.codes(rows[:, at])] if margin is not None and behind else rows[:, at]
 
 
-def _climbed(
-    places: Places, district: District, theta: Floats, rows: Floats, weights: Floats, *, finish: bool = False
-) -> tuple[Floats, float, bool]:
-    """Uphill from a start: where to, how high, and whether the top was reached.
-
-    The bend of the likelihood is that of the rows' scores, and in the finish, if it costs little, the one at the start.
-    Of many members in categories it is worked out where the other misleads, as along directions that the graph leaves
-    open: there scores hardly vary, and the likelihood bends all the same.
-    """
-    at, theta = own_places(district), theta.copy()
-    now = pieces(places, district, theta, rows)
-    value = _value(now, weights)
-    if not len(at):
-        return theta, value, True
-    few = len(district.cut) <= KNOWN
-    held = _own_bend(places, district, theta, rows, weights) if finish and few else None
-    near = NEAR if few or finish else ROUGH
-    for _ in range(STEPS):
-        each = None if now is None else scores(places, district, theta, rows, at, now)
-        if each is None:
-            return theta, value, False
-        slope = each.T @ weights
-        move = _uphill(each.T @ (each * weights[:, None]) if held is None else held, slope)
-        if float(slope @ move) < (EXACT if finish else near) * len(rows):
-            return theta, value, True
-        length = 1.0
-        while length > 1e-6:
-            there = theta.copy()
-            there[at] += length * move
-            found = pieces(places, district, there, rows)
-            new = _value(found, weights)
-            if new > value:
-                break
-            length /= 2.0
-        else:
-            promised = float(slope @ move)
-            if few or held is not None or promised < near * len(rows):
-                return theta, value, promised < near * len(rows)
-            held = _own_bend(places, district, theta, rows, weights)
-            if held is None:
-                return theta, value, False
-            continue
-        if not few and new - value < POOR * float(slope @ move):
-            held = _own_bend(places, district, there, rows, weights)
-        theta, value, now = there, new, found
-    return theta, value, False
-
-
-def _own_bend(places: Places, district: District, theta: Floats, rows: Floats, weights: Floats) -> Floats | None:
-    """The bend of the likelihood at some parameters; None next to such that make no model."""
-    found = bend_of(places, district, theta, rows, weights)
-    return found if np.isfinite(found).all() else None
-
-
-def _uphill(bend: Floats, slope: Floats) -> Floats:
-    """The step to the top of a parabola; along directions without a top, uphill."""
-    scale = np.sqrt(np.maximum(np.abs(np.diag(bend)), 1e-12))
-    values, vectors = np.linalg.eigh(bend / np.outer(scale, scale))
-    steep = np.maximum(np.abs(values), max(1e-6 * np.abs(values).max(initial=0.0), 1e-12))
-    return np.asarray(vectors @ ((vectors.T @ (slope / scale)) / steep) / scale)
-
-
-def _value(now: Pieces | None, weights: Floats) -> float:
-    return -np.inf if now is None else float(weights @ now.logliks)
-
-
 def _refuse(graph: Graph, margins: Mapping[str, Margin]) -> None:
-    for v, margin in margins.items():
-        acting = [u for u in graph.observed if u in _acts(margins) and u in graph.ancestors(v) - {v}]
-        if margin.kind == "ranked" and acting:
-            raise DataError(
-                f"{v!r} is ranked and {acting[0]!r} acts on it: its ranks are then those of several normal variables, "
-                f"one for each category, and do not say where it is behind them. Cut it into up to twelve groups of "
-                f"equal size and say kinds={{{v!r}: 'ordered'}} ('behind' if it has effects), or take its logarithm as "
-                f"a plain column"
-            )
     if hidden := [*graph.latents, *graph.hidden]:
         instead = "write what the hidden cause does as x <-> y"
-        if first := [v for v in _acts(margins) if not graph.parents(v) and not graph.siblings(v)]:
+        if first := [
+            v for v, m in margins.items() if m.kind == "acts" and not graph.parents(v) and not graph.siblings(v)
+        ]:
             instead = (
                 f"say nothing of {first[0]!r}, which is then taken for normal: its effects hold, and probabilities do "
                 f"unless one of its values is rare or its effects are large"
@@ -389,7 +277,3 @@ def _refuse(graph: Graph, margins: Mapping[str, Margin]) -> None:
                 f"{MOST} of which the likelihood is known; leave one out, take out arcs between them, or say 'plain' "
                 f"of one with many categories"
             )
-
-
-def _acts(margins: Mapping[str, Margin]) -> tuple[str, ...]:
-    return tuple(v for v, m in margins.items() if m.kind == "acts")

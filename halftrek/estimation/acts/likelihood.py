@@ -8,6 +8,7 @@ effects of variables that were not seen, and the errors of the district are ``ep
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +21,8 @@ from halftrek.estimation.acts.places import District, Places
 LEAST = 1e-300
 LOG_2PI = float(np.log(2.0 * np.pi))
 STEP = 1e-5
+FINE = 1e-4  # steps of second derivatives
+KNOWN = 2  # members of a district in categories up to which second derivatives cost little
 FAR = 100.0  # logarithm of an error's standard deviation, in those of its column, that no data ask for
 BORDER = 1e-6  # smallest eigenvalue of correlations: nearer to zero, larger boxes cannot be integrated
 
@@ -47,8 +50,11 @@ class Pieces:
         return np.asarray(self.seen + np.log(self.share))
 
 
-def pieces(places: Places, district: District, theta: Floats, rows: Floats) -> Pieces | None:
-    """What a district makes of each row, in standard units; None where parameters make no model."""
+def lines_and_errors(places: Places, district: District, theta: Floats, rows: Floats) -> tuple[Floats, Floats] | None:
+    """What the members of a district are without their errors, row by row, and the covariance of these.
+
+    None where parameters make no model.
+    """
     if any(theta[place] > FAR for place in district.spreads.values()):
         return None
     omega = places.errors(district, theta)
@@ -68,6 +74,16 @@ def pieces(places: Places, district: District, theta: Floats, rows: Floats) -> P
     if district.behind:
         A = np.linalg.inv(through)
         line, omega = line @ A, A.T @ omega @ A
+    return line, omega
+
+
+def pieces(places: Places, district: District, theta: Floats, rows: Floats) -> Pieces | None:
+    """What a district makes of each row, in standard units; None where parameters make no model."""
+    known = lines_and_errors(places, district, theta, rows)
+    if known is None:
+        return None
+    line, omega = known
+    own = {i: k for k, i in enumerate(district.members)}
     seen, cut = [own[i] for i in district.plain], [own[i] for i in district.cut]
     found = np.zeros(len(rows))
     mean, left = np.zeros((len(rows), len(cut))), omega[np.ix_(cut, cut)]
@@ -82,7 +98,7 @@ def pieces(places: Places, district: District, theta: Floats, rows: Floats) -> P
         mean, left = errors @ slope, left - omega[np.ix_(cut, seen)] @ slope
     if not cut:
         return Pieces(found, mean, mean, left)
-    ends = _ends(places, district, theta, rows, line[:, cut] + mean)
+    ends = ends_of(places, district, theta, rows, district.cut, line[:, cut] + mean)
     if ends is None:
         return None
     spread = np.sqrt(np.diag(left))
@@ -98,12 +114,12 @@ def row_logliks(places: Places, district: District, theta: Floats, rows: Floats)
     return None if found is None else found.logliks
 
 
-def _ends(
-    places: Places, district: District, theta: Floats, rows: Floats, shift: Floats
+def ends_of(
+    places: Places, district: District, theta: Floats, rows: Floats, cut: Sequence[int], shift: Floats
 ) -> tuple[Floats, Floats] | None:
-    """Between which values the errors of the members in categories lie, less what is known of them."""
+    """Between which values the errors of members in categories lie, less what is known of them."""
     low, high = np.empty_like(shift), np.empty_like(shift)
-    for k, i in enumerate(district.cut):
+    for k, i in enumerate(cut):
         cuts = theta[slice(*district.cuts[i])]
         if (np.diff(cuts) <= 0.0).any():
             return None
@@ -148,3 +164,25 @@ def own_places(district: District) -> Ints:
     found += [*district.intercepts.values(), *district.spreads.values()]
     found += [place for ends in district.cuts.values() for place in range(*ends)]
     return np.array(sorted(set(found) - district.held - district.off), dtype=np.intp)
+
+
+def bend_of(places: Places, district: District, theta: Floats, rows: Floats, weights: Floats) -> Floats:
+    """Minus the second derivatives of the log-likelihood, by differences of its slope.
+
+    They are taken to both sides; to one where boxes are large and cost much.
+    """
+    at = own_places(district)
+
+    def slope(place: int, step: float) -> Floats:
+        moved = theta.copy()
+        moved[place] += step
+        each = scores(places, district, moved, rows, at)
+        return np.full(len(at), np.nan) if each is None else np.asarray(each.T @ weights)
+
+    if len(district.cut) <= KNOWN:
+        found = np.array([(slope(k, -FINE) - slope(k, FINE)) / (2.0 * FINE) for k in at])
+    else:
+        here = slope(0, 0.0)
+        found = np.array([(here - slope(k, FINE)) / FINE for k in at])
+    found = found.reshape(len(at), len(at))
+    return np.asarray((found + found.T) / 2.0)

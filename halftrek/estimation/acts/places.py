@@ -3,7 +3,7 @@
 Each equation is linear in the values of its causes as they were seen; of a cause that is behind its categories, in the
 variable behind. A column in categories is a cut of its own variable, whose error has variance 1; others have free
 intercepts and error variances. Columns that are not in categories are worked with in standard units, ranked ones as the
-normal scores of their ranks.
+normal scores of their ranks, or, where a category acts on them, as ``ranks`` puts them.
 """
 
 from __future__ import annotations

@@ -10,38 +10,14 @@ import numpy as np
 
 from halftrek.bottom.arrays import Codes, Floats
 from halftrek.estimation.acts.holes import patterns_in, whole_bend, whole_scores
-from halftrek.estimation.acts.likelihood import own_places, scores
+from halftrek.estimation.acts.likelihood import FINE, bend_of, own_places, scores
 from halftrek.estimation.acts.places import District, Places, in_units
+from halftrek.estimation.acts.ranks import mixed_ranks
 from halftrek.estimation.acts.separated import lines_off
-from halftrek.layer import Margin
-from halftrek.layer.bivariate import phi
+from halftrek.estimation.acts.settled import scores_and_bend, shared
 
-FINE = 1e-4
 SINGULAR = 1e-6  # part of the largest eigenvalue below which a likelihood is flat along a direction ...
 SADDLE = -1e-4  # ... and below which it is not at its top
-KNOWN = 2  # members of a district in categories up to which second derivatives cost little
-
-
-def bend_of(places: Places, district: District, theta: Floats, rows: Floats, weights: Floats) -> Floats:
-    """Minus the second derivatives of the log-likelihood, by differences of its slope.
-
-    They are taken to both sides; to one where boxes are large and cost much.
-    """
-    at = own_places(district)
-
-    def slope(place: int, step: float) -> Floats:
-        moved = theta.copy()
-        moved[place] += step
-        each = scores(places, district, moved, rows, at)
-        return np.full(len(at), np.nan) if each is None else np.asarray(each.T @ weights)
-
-    if len(district.cut) <= KNOWN:
-        found = np.array([(slope(k, -FINE) - slope(k, FINE)) / (2.0 * FINE) for k in at])
-    else:
-        here = slope(0, 0.0)
-        found = np.array([(here - slope(k, FINE)) / FINE for k in at])
-    found = found.reshape(len(at), len(at))
-    return np.asarray((found + found.T) / 2.0)
 
 
 def spread_of(
@@ -87,6 +63,8 @@ def influence_and_flat(places: Places, theta: Floats, values: Floats, weights: F
     rows = in_units(places.names, values, places.margins, places.centre, places.scale)
     if np.isnan(values).any():
         return _whole_influence(places, theta, rows, weights)
+    if mixed_ranks(places.graph, places.margins):
+        return _settled_influence(places, theta, values, weights)
     found, flat = np.zeros((len(rows), places.size)), [lines_off(places, theta)]
     for district in places.districts:
         at = own_places(district)
@@ -133,6 +111,27 @@ def _whole_influence(places: Places, theta: Floats, rows: Floats, weights: Float
     return found, np.concatenate([lines_off(places, theta), lines])
 
 
+def _settled_influence(places: Places, theta: Floats, values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """The same where parameters say where ranked columns are, which ties districts together as well.
+
+    How scores fall with parameters has no two equal sides then, and flat is what moves none of them.
+    """
+    known = scores_and_bend(places, theta, values, weights)
+    if known is None or not np.isfinite(known[1]).all():
+        return np.full((len(values), places.size), np.nan), np.zeros((0, places.size))
+    each, bend = known
+    at = np.sort(np.concatenate([own_places(d) for d in places.districts]))
+    found, bend = np.zeros_like(each), bend[np.ix_(at, at)]
+    scale = np.sqrt(np.maximum(np.abs(np.diag(bend)), 1e-300))
+    left, steep, right = np.linalg.svd(bend / np.outer(scale, scale))
+    level = steep < SINGULAR * steep[:1]
+    inverse = (right[~level].T / steep[~level]) @ left[:, ~level].T / np.outer(scale, scale)
+    found[:, at] = each[:, at] @ inverse.T
+    flat = np.zeros((int(level.sum()), places.size))
+    flat[:, at] = right[level] / scale
+    return found, np.concatenate([lines_off(places, theta), flat])
+
+
 def by_ranks(
     places: Places, district: District, theta: Floats, rows: Floats, values: Floats, weights: Floats
 ) -> Floats:
@@ -151,18 +150,6 @@ def by_ranks(
             each = scores(places, district, theta, moved, at)
             assert each is not None  # parameters that make a model do so for all rows
             sides.append(each)
-        found += _shared(margin, values[:, k], (sides[0] - sides[1]) / (2.0 * FINE), weights)
+        slopes = (sides[0] - sides[1]) / (2.0 * FINE) * weights[:, None]
+        found += shared(margin, values[:, k], slopes, float(weights.sum()))
     return found
-
-
-def _shared(margin: Margin, column: Floats, slopes: Floats, weights: Floats) -> Floats:
-    """By row: the sum over all rows of what it makes of their scores, whose slopes in z are given."""
-    from scipy.special import ndtri
-
-    codes = margin.codes(column)
-    middle = np.concatenate([[0.0], margin.below]) + 0.5 * margin.shares  # ranks count half of their ties
-    moves = np.zeros((len(margin.values), slopes.shape[1]))
-    np.add.at(moves, codes, slopes * weights[:, None])
-    moves /= (weights.sum() * margin.sd * phi(ndtri(middle)))[:, None]
-    above = np.cumsum(moves[::-1], axis=0)[::-1]  # this value and all after it
-    return np.asarray((above - 0.5 * moves)[codes] - middle @ moves)

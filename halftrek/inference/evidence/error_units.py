@@ -11,11 +11,12 @@ from math import isnan, nan
 
 from halftrek.errors import QueryError
 from halftrek.estimation import Fitted
+from halftrek.estimation.acts.ranks import mixed_ranks
 from halftrek.inference.evidence.layered import leaves_of, middle
 from halftrek.inference.kept import kept
 from halftrek.inference.tables.parameter import UNDETERMINED, Parameter
 from halftrek.inference.tables.parameters import parameter_rows
-from halftrek.queries import ErrorCovariance, Query
+from halftrek.queries import ErrorCovariance, Query, variables_of
 from halftrek.queries.kinds.effects import EFFECTS, ends_of
 
 
@@ -31,8 +32,30 @@ def open_units(fit: Fitted) -> frozenset[str]:
     return frozenset(v for v, m in margins.items() if m.cut and (v, "~~", v) in _open(fit))
 
 
+@kept
+def unplaced(fit: Fitted) -> dict[str, str]:
+    """Columns that have to do with a ranked one on which a category acts while the graph leaves its equation open.
+
+    Its equation says where it is behind its ranks, so that nothing is known there either, and about what it is fitted
+    with: what shares hidden causes with it or comes after it. Each has the name of the ranked column.
+    """
+    graph, found = fit.graph, dict[str, str]()
+    for v in mixed_ranks(graph, {} if fit.acting is None else fit.acting.margins):
+        if any(v == lhs or (op == "~~" and v == rhs) for lhs, op, rhs in _open(fit)):
+            near = next(names for names in graph.districts if v in names)
+            found = dict.fromkeys((*near, *graph.descendants(v)), v) | found
+    return found
+
+
 def refuse_open_units(fit: Fitted, query: Query) -> None:
-    """Raise QueryError for an effect, or a covariance of errors, in a unit that data do not determine."""
+    """Raise QueryError for what data do not determine: an effect, or a covariance of errors, in a unit that is open."""
+    if lost_by := [v for v in variables_of(query) if v in unplaced(fit)]:
+        ranked = unplaced(fit)[lost_by[0]]
+        raise QueryError(
+            f"{query}: {ranked} is ranked and a category acts on it, and data do not determine its equation, which "
+            f"would say where it is behind its ranks. Find an instrument, or cut {ranked} into up to twelve groups of "
+            f"equal size and say kinds={{{ranked!r}: 'ordered'}} ('behind' if it has effects)"
+        )
     lost = open_units(fit)
     for leaf in leaves_of(query) if lost else ():
         ends: tuple[str, ...] = ends_of(leaf) if isinstance(leaf, EFFECTS) else ()
@@ -56,7 +79,7 @@ def without_open(fit: Fitted, rows: Sequence[Parameter]) -> list[Parameter]:
     for row in rows:
         key = (row.lhs, "~1", "") if row.op == "|" else (row.lhs, row.op, row.rhs)
         unit = row.lhs in units or (row.rhs in units and (row.op == "~~" or _behind(fit, row.rhs)))
-        gone = bool({key, key[::-1]} & lost) or unit
+        gone = bool({key, key[::-1]} & lost) or unit or row.lhs in unplaced(fit) or row.rhs in unplaced(fit)
         nothing = Parameter(row.lhs, row.op, row.rhs, nan, nan, nan, nan, nan, nan, nan, UNDETERMINED)
         found.append(nothing if gone and row.note != "fixed" else row)
     return found

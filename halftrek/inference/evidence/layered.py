@@ -47,9 +47,13 @@ def acting_notes(fit: Fitted, query: Query) -> tuple[Note, ...]:
                 found[note("error units", variable=effect, middle=f"{middle(margins[effect]):g}")] = None
             if cause in margins and margins[cause].kind == "behind":
                 found[note("error units of a cause", variable=cause)] = None
-            ranked = [v for v in (cause, effect) if v in margins and not margins[v].cut]
-            if ranked:
-                found[note("ranked units", variables=" and ".join(ranked))] = None
+            ranked, mixed = [v for v in (cause, effect) if v in margins and not margins[v].cut], _mixed(fit)
+            for code, own in (
+                ("ranked units", [v for v in ranked if v not in mixed]),
+                ("mixed ranked units", [v for v in ranked if v in mixed]),
+            ):
+                if own:
+                    found[note(code, variables=" and ".join(own))] = None
     return tuple(found)
 
 
@@ -60,7 +64,8 @@ def taken_notes(fit: Fitted) -> tuple[Note, ...]:
         texts = [f"{_names(vs)} {ONE if len(vs) == 1 else MANY} ({values})" for values, vs in acts.items()]
         texts += _taken({v: m for v, m in fit.acting.margins.items() if m.kind != "acts"})
         missing = [note("missing values", text=fit.acting.missing)] if fit.acting.missing else []
-        return (note("taken for, acting", columns="; ".join(texts)), *missing)
+        mixed = [note("taken for, mixed ranks", columns=", ".join(_mixed(fit)))] if _mixed(fit) else []
+        return (note("taken for, acting", columns="; ".join(texts)), *mixed, *missing)
     layer = fit.moments.layer
     if layer is None:
         return ()
@@ -84,6 +89,13 @@ def _alike(texts: Mapping[str, str]) -> dict[str, list[str]]:
 
 def _names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _mixed(fit: Fitted) -> tuple[str, ...]:
+    """Ranked columns on which a category acts."""
+    from halftrek.estimation.acts.ranks import mixed_ranks  # here, for few need it
+
+    return mixed_ranks(fit.graph, {} if fit.acting is None else fit.acting.margins)
 
 
 def unsaid_notes(fit: Fitted, query: Query | None = None) -> tuple[Note, ...]:

@@ -78,7 +78,7 @@ def slope_note(fit: Fitted, cause: str, variable: str) -> Note:
     if not causes[cause]:
         return note("separated line", causes=" and ".join(_needed(causes)))
     sign = "positive" if causes[cause] > 0 else "negative"
-    return note("separated slope", causes=" and ".join(_needed(causes)), direction=sign)
+    return note("separated slope", causes=" and ".join(_needed(causes)), sign=sign)
 
 
 def without_run_off(fit: Fitted, rows: Sequence[Parameter]) -> list[Parameter]:

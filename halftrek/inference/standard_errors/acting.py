@@ -15,6 +15,8 @@ from halftrek.data.layers import all_rows
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.acts.fit import Acting, fit_acting
+from halftrek.estimation.acts.ranks import mixed_ranks, with_ranks
+from halftrek.estimation.acts.settled import by_places
 from halftrek.estimation.acts.spread import row_influence, summed
 from halftrek.inference.draws.layer_draws import row_times
 from halftrek.inference.evidence.evidence import two_sided
@@ -84,9 +86,15 @@ def _by_rows(fit: Fitted, slope: Floats, cuts: Mapping[str, Floats]) -> float:
     w = np.ones(len(rows.values)) if rows.weights is None else rows.weights
     used = slope != 0.0
     each = _influence(fit)[:, used] @ slope[used]
+    mixed = mixed_ranks(fit.graph, acting.margins)
     for v, line in cuts.items():
         column = rows.values[:, fit.graph.observed.index(v)]
-        each = each + acting.margins[v].cut_influence(column, line) / w.sum()
+        if v not in mixed:
+            each = each + acting.margins[v].cut_influence(column, line) / w.sum()
+    if own := {v: line[:, None] for v, line in cuts.items() if v in mixed}:
+        places, theta = acting.places(fit.graph), acting.theta
+        each = each + by_places(places, theta, rows.values, w, {}, own)[:, 0]
+        each = each + _influence(fit) @ np.sum([_cut_slopes(fit)[v].T @ line[:, 0] for v, line in own.items()], axis=0)
     sampling = fit.rows is not None and fit.rows.sampling is not None
     error = float(np.sqrt(summed(each[:, None], w, rows.cluster, sampling=sampling)[0, 0]))
     return nan if bool(undetermined(acting, slope, np.array(error))) else error
@@ -98,6 +106,24 @@ def _influence(fit: Fitted) -> Floats:
     acting, rows = acting_of(fit), all_rows(rows_needed(fit, 'interval="influence"', "fit again"))
     w = np.ones(len(rows.values)) if rows.weights is None else rows.weights
     return row_influence(acting.places(fit.graph), acting.theta, rows.values, w)
+
+
+@kept
+def _cut_slopes(fit: Fitted) -> dict[str, Floats]:
+    """How cuts of ranked columns on which categories act move with the parameters, which say where these are."""
+    acting, rows = acting_of(fit), all_rows(rows_needed(fit, 'interval="influence"', "fit again"))
+    w = np.ones(len(rows.values)) if rows.weights is None else rows.weights
+    mixed = mixed_ranks(fit.graph, acting.margins)
+    found = {v: np.zeros((len(acting.margins[v].cuts), len(acting.theta))) for v in mixed}
+    for k in range(len(acting.theta)):
+        for step in (STEP, -STEP):
+            moved = acting.theta.copy()
+            moved[k] += step
+            there = with_ranks(acting.places(fit.graph), moved, rows.values, w)
+            for v in mixed:
+                cuts = np.nan if there is None else there.margins[v].cuts
+                found[v][:, k] += cuts / (2.0 * step)
+    return found
 
 
 def refuse_interval(how: How) -> NoReturn:
@@ -136,8 +162,17 @@ def drawn_again(fit: Fitted, how: How) -> tuple[Acting, ...]:
 
 
 @kept
+def _known_replicates(fit: Fitted) -> dict[tuple[int, int], tuple[Acting, ...]]:
+    """Those of a fit that were drawn before, whatever watched them."""
+    del fit
+    return {}
+
+
 def _replicates(fit: Fitted, replicates: int, random_state: int, progress: object) -> tuple[Acting, ...]:
     """The parameters (and ranks) of data sets drawn like this one, from where those of all rows ended."""
+    known = _known_replicates(fit)
+    if (replicates, random_state) in known:
+        return known[replicates, random_state]
     acting = acting_of(fit)
     source = rows_needed(fit, 'interval="bootstrap"', 'ask for interval="influence"')
     rows, sampling = all_rows(source), source.sampling is not None
@@ -150,7 +185,8 @@ def _replicates(fit: Fitted, replicates: int, random_state: int, progress: objec
             found.append(replace(one, spread=acting.spread))  # none of their own
         if callable(progress):
             progress(k + 1, replicates)
-    return tuple(found)
+    known[replicates, random_state] = tuple(found)
+    return known[replicates, random_state]
 
 
 def acting_parameters(fit: Fitted, how: How) -> list[Parameter]:

@@ -16,7 +16,7 @@ from halftrek.bottom.choices import EffectKind
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.graphs import quoted
-from halftrek.inference.evidence.error_units import open_units
+from halftrek.inference.evidence.error_units import open_units, unplaced
 from halftrek.inference.evidence.evidence import two_sided
 from halftrek.inference.evidence.layered import acting_notes
 from halftrek.inference.evidence.separated import lost_slope
@@ -87,7 +87,9 @@ def _error(fit: Fitted, weights: Weights, effect: PathSum) -> float:
 
 
 def _open_unit(fit: Fitted, cause: str, effect: str) -> str:
-    """Why an effect has no unit: that of a column in categories is not determined; empty if all are."""
+    """Why an effect has no unit: that of a column in categories, or ranked, is not determined; empty if all are."""
+    if away := [v for v in (cause, effect) if v in unplaced(fit)]:
+        return f"not determined by data: where {quoted(unplaced(fit)[away[0]])} is behind its ranks, see fit.query"
     margins, lost = acting_of(fit).margins, open_units(fit)
     ends = [v for v in (cause, effect) if v in lost and (v == effect or margins[v].kind != "acts")]
     return f"not determined by data: the unit of {quoted(ends[0])}, see fit.query" if ends else ""

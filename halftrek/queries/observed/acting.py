@@ -183,29 +183,29 @@ def _plain_mean(variant: Variant, case: Case, model: CGLSCM, margins: Margins, t
 
 
 def _ranked_mean(variant: Variant, margin: Margin, case: Case, model: CGLSCM, margins: Margins) -> Told:
-    """From mean and variance of the variable behind, which is normal: ``v_1 + sum_k (v_{k+1} - v_k) P(y* > tau_k)``."""
-    from scipy.special import ndtr
+    """``v_1 + sum_k (v_{k+1} - v_k) P(y* > tau_k)``; in closed form where the variable behind is normal."""
 
-    def normal(t: Translation) -> Gaussian:
+    def below(t: Translation) -> tuple[Floats, Floats]:
         here = t.case(case)
         place = here.placed(t.variant(variant))
-        if here.events or not worlds_of((place,), here, model, margins).single:
-            raise QueryError(
-                f"{variant.variable} is ranked, and its mean is not known where categories were seen; ask "
-                f"P({variant} > 0)"
-            )
+        worlds, known = worlds_of((place,), here, model, margins), here.in_worlds.events
+        if known or not worlds.single:
+            return worlds.below(place, margin.cuts, known)
         found = evaluate(Distribution((single(place),), here.in_worlds), model)
         assert isinstance(found, Gaussian)
-        return found
+        return _normal_below(variant, margin.cuts, float(found.mean[0]), float(np.sqrt(max(found.cov[0, 0], 0.0))))
 
-    def value(t: Translation) -> float:
-        found = normal(t)
-        sd = float(np.sqrt(found.cov[0, 0]))
-        return float(margin.values[-1] - steps @ ndtr((margin.cuts - found.mean[0]) / sd))
+    steps = np.diff(margin.values)
+    own = {variant.variable: -steps * below(Translation(_Known(margins)))[1]}
+    moving = _moving(margins, lambda t: float(margin.values[-1] - steps @ below(t)[0]))
+    return moving.plus(Told(0.0, own))
 
-    steps, now = np.diff(margin.values), normal(Translation(_Known(margins)))
-    sd = float(np.sqrt(max(now.cov[0, 0], 0.0)))
+
+def _normal_below(variant: Variant, cuts: Floats, mean: float, sd: float) -> tuple[Floats, Floats]:
+    """The probabilities that a normal variable lies below cuts, and its densities there."""
+    from scipy.special import ndtr
+
     if sd == 0.0:
         raise QueryError(f"{variant} does not vary here, so that it has one value; ask for another outcome")
-    own = {variant.variable: -steps * phi((margin.cuts - now.mean[0]) / sd) / sd}
-    return _moving(margins, value).plus(Told(0.0, own))
+    u = (cuts - mean) / sd
+    return np.asarray(ndtr(u)), phi(u) / sd

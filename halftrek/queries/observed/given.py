@@ -114,6 +114,25 @@ class GivenEvents:
         return all_cuts(-(up - down) / (2.0 * STEP) * np.diff(margin.values), whole, margin)
 
 
+def chances_below(of: str, found: Conditional, low: Floats, high: Floats, cuts: Floats) -> tuple[Floats, Floats]:
+    """The probabilities that the first variable lies below cuts, given that the next lie in boxes, and its densities.
+
+    Zero where these boxes cannot occur.
+    """
+    size = len(low) + 1
+    box = direction_box(found.mean[1:size], found.root[:, 1:size], low, high)
+    if box.empty:
+        return np.zeros(len(cuts)), np.zeros(len(cuts))
+    if len(box.names) > MOST:
+        raise QueryError(f"{of}: {MOST} columns in categories may come out by chance; hold some of them")
+    scale = float(np.sqrt(max(found.cov[0, 0], 0.0)))
+    if scale == 0.0:
+        raise QueryError(f"{of} does not vary here, so that it has one value; ask for another outcome")
+    boxed = GivenEvents(found, box, None).boxed
+    below, up, down = (boxed.below(cuts + step)[0] for step in (0.0, STEP * scale, -STEP * scale))
+    return np.nan_to_num(below), np.nan_to_num((up - down) / (2.0 * STEP * scale))
+
+
 def given_events(query: Statistic, model: CGLSCM, margin: Margin | None) -> GivenEvents | None:
     """The mean that a translated question asks for; None if its events surely happen."""
     found = conditional_of(query, model)

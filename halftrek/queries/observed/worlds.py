@@ -25,6 +25,7 @@ from halftrek.queries.evaluate import evaluate, value_of
 from halftrek.queries.kinds.statistics import conditional_of
 from halftrek.queries.kinds.variants import Case, Change, Event, Sum, Target, Variant, single
 from halftrek.queries.normal.events import box_gradient, box_probability
+from halftrek.queries.observed.given import chances_below
 from halftrek.queries.types import Distribution, Probability, Statistic
 from halftrek.queries.written.writing import Value
 
@@ -128,6 +129,21 @@ class Worlds:
         if whole <= 0.0:
             raise QueryError(f"{of}: what was seen next to never occurs in this model")
         return total / whole, square / whole
+
+    def below(self, variant: Variant, cuts: Floats, known: Sequence[Event]) -> tuple[Floats, Floats]:
+        """The probabilities that a variable lies below rising cuts, given events, and the densities there."""
+        below, density, whole = np.zeros(len(cuts)), np.zeros(len(cuts)), 0.0
+        for way, weight in self._weighted:
+            share, events = weight * self._share(way, known), self._events(way, known)
+            if share > RARE:
+                sums = (single(self._in(way, variant)), *(e.of for e in events))
+                found = conditional_of(Distribution(sums, Case({}, self._seen(way))), self.model)
+                low, high = (np.array([getattr(e, side) for e in events]) for side in ("low", "high"))
+                chances, slopes = chances_below(str(variant), found, low, high, cuts)
+                below, density, whole = below + share * chances, density + share * slopes, whole + share
+        if whole <= 0.0:
+            raise QueryError(f"{variant}: what was seen next to never occurs in this model")
+        return below / whole, density / whole
 
     def _moved(self, of: Sum, event: Event, case: Case, step: float) -> Event:
         """An event with ends moved against its covariance with a variable, which is moving its mean by that."""

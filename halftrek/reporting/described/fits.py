@@ -74,8 +74,10 @@ def parameter_document(fit: Fit, rows: Sequence[Parameter], most: int = _MANY) -
     parts += [Heading("Equations"), _equations(fit, rows, most)]
     cuts = [(f"{r.lhs} {r.op} {r.rhs}", *_numbers(r), r.note) for r in rows if r.op == "|"]
     if cuts:
-        shown = (*heads[:5], "note")
-        parts += [Heading("Cuts between categories"), Table(shown, cuts, most=most, more="fit.params()")]
+        parts += [
+            Heading("Cuts between categories"),
+            Table((*heads[:5], "note"), cuts, most=most, more="fit.params()"),
+        ]
     made = [(f"{r.lhs} := {r.rhs}", *_numbers(r), p_value(r.p), r.note) for r in rows if r.op == ":="]
     if made:
         shown = (*heads[:6], "note")

@@ -6,8 +6,9 @@ from halftrek.reporting.document import Bullets, Chapter, Paragraph
 
 ASSUMED = (
     "Equations are linear in the values of their causes: of a column that acts in the value of its category, of one "
-    "that is a cut of a continuous cause in the variable behind it, of a ranked one in the normal score of its rank. "
-    "They are the same for all units: no interactions, no feedback loops.",
+    "that is a cut of a continuous cause in the variable behind it, of a ranked one in the normal score of its rank, "
+    "or, if a category acts on it, in the variable that the model puts behind its ranks. They are the same for all "
+    "units: no interactions, no feedback loops.",
     "A column in categories says between which cuts its own variable lies; the error of that variable has variance 1, "
     "which is its unit.",
     "All errors are normal: probabilities and the likelihood of the rows need it, so that every number here does. "

@@ -138,6 +138,15 @@ def _refuse_separation(chosen: Graph, values: Floats, kinds: Mapping[str, Column
             alone = np.bincount(codes).min(initial=2) < 2  # a category with one row is refused for that
             if not alone and tells_apart(of[u][seen], codes, touching=True):
                 raise _separated(v, (u,))
+    for v in (v for v, kind in kinds.items() if kind == "ranked"):
+        for u in (u for u in chosen.parents(v) if kinds.get(u) == "acts"):
+            seen = ~np.isnan(of[u]) & ~np.isnan(of[v])
+            if tells_apart(of[v][seen], np.unique(of[u][seen], return_inverse=True)[1].ravel(), touching=True):
+                raise DataError(
+                    f"{v!r} is ranked and {u!r} acts on it, and their rows nowhere overlap: ranks do not say how far "
+                    f"the categories of {u!r} are apart behind {v!r}, only that they are; say 'plain' of {v!r}, or "
+                    f"merge categories"
+                )
 
 
 def _refuse_run_off(chosen: Graph, found: Acting) -> None:

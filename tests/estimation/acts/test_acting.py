@@ -12,7 +12,7 @@ from scipy import stats
 
 import halftrek as ht
 from halftrek.bottom.arrays import Floats
-from halftrek.errors import DataError, InputError, QueryError
+from halftrek.errors import InputError, QueryError
 from halftrek.estimation.acts.fit import fit_acting
 from halftrek.estimation.acts.likelihood import own_places, row_logliks, scores
 from halftrek.inference.how import How
@@ -226,8 +226,6 @@ def test_what_is_not_known_is_refused_by_name() -> None:
     for name in ("residuals", "r2", "decompose", "modifications"):
         with pytest.raises(InputError, match=rf"fit\.{name}\(\) is not known where a category acts"):
             getattr(fit, name)()
-    with pytest.raises(DataError, match="'y' is ranked and 'd' acts on it"):
-        ht.fit(INSTRUMENT, rows, kinds={"d": "acts", "y": "ranked"})
 
 
 def test_a_fit_travels_and_is_saved(tmp_path: Path) -> None:

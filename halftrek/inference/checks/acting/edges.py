@@ -25,9 +25,11 @@ from halftrek.estimation import Fitted
 from halftrek.estimation.acts.boxes import MOST
 from halftrek.estimation.acts.fit import Acting
 from halftrek.estimation.acts.holes import patterns_in, whole_bend, whole_scores
-from halftrek.estimation.acts.likelihood import own_places, scores
+from halftrek.estimation.acts.likelihood import bend_of, own_places, scores
 from halftrek.estimation.acts.places import District, Places, carried, in_units, joined_districts
-from halftrek.estimation.acts.spread import SINGULAR, bend_of, by_ranks, summed
+from halftrek.estimation.acts.ranks import mixed_ranks, with_ranks
+from halftrek.estimation.acts.settled import scores_and_bend
+from halftrek.estimation.acts.spread import SINGULAR, by_ranks, summed
 from halftrek.estimation.given.options import Options
 from halftrek.graphs import Edge, Graph
 from halftrek.inference.checks.edges.modification import with_edge
@@ -206,6 +208,8 @@ def freed_at(acting: Acting, graph: Graph, edges: Sequence[Edge], values: Floats
     place = _places_of(new, edges)
     if np.isnan(values).any():
         return _freed_whole(new, theta, (rows, weights), place, _in_columns(new, edges))
+    if mixed_ranks(larger, new.margins):
+        return _freed_settled(new, theta, (values, weights), place, _in_columns(new, edges))
     each, information = np.zeros((len(rows), len(edges))), np.zeros((len(edges), len(edges)))
     for district in new.districts:
         own = own_places(district)
@@ -238,6 +242,29 @@ def _freed_whole(
     left = bend[np.ix_(place, place)] - bend[np.ix_(place, old)] @ reply
     found = each[:, place] - each[:, old] @ reply
     return Freed(np.asarray(found), np.asarray(found.T @ w), np.asarray(left), weights)
+
+
+def _freed_settled(
+    places: Places, theta: Floats, data: tuple[Floats, Floats], place: Ints, weights: Floats
+) -> Freed | None:
+    """The same where parameters say where ranked columns are, which ties districts together.
+
+    The larger graph may put these elsewhere, so that scores of its old parameters are not quite zero, and are counted.
+    """
+    values, w = data
+    there = with_ranks(places, theta, values, w)
+    known = None if there is None else scores_and_bend(there, theta, values, w)
+    if known is None or not np.isfinite(known[1]).all():
+        return None
+    each, bend = known
+    old = np.setdiff1d(np.sort(np.concatenate([own_places(d) for d in places.districts])), place)
+    inside = bend[np.ix_(old, old)]
+    scale = np.sqrt(np.maximum(np.abs(np.diag(inside)), 1e-300))
+    inverse = np.linalg.pinv(inside / np.outer(scale, scale), rcond=SINGULAR) / np.outer(scale, scale)
+    reply = bend[np.ix_(place, old)] @ inverse
+    left = bend[np.ix_(place, place)] - reply @ bend[np.ix_(old, place)]
+    found = each[:, place] - each[:, old] @ reply.T
+    return Freed(np.asarray(found), np.asarray(found.T @ w), np.asarray((left + left.T) / 2.0), weights)
 
 
 def _efficient(
