@@ -151,7 +151,7 @@ DESIGNS = tuple(
 )
 
 
-def end_of(found: Bounds, side: int) -> tuple[float, float]:
+def end_of(found: Bounds, side: int, question: str = EFFECT) -> tuple[float, float]:
     """An end of the set and its standard error, from the interval and how many errors that goes beyond it.
 
     Intervals of risks are symmetric on logits, those of ratios on logarithms.
@@ -159,7 +159,7 @@ def end_of(found: Bounds, side: int) -> tuple[float, float]:
     (quantile,) = (float(n.facts["quantile"]) for n in found.notes if n.code == "stoye set")
     assert found.interval is not None
     end, beyond = (found.high, found.interval[1]) if side > 0 else (found.low, found.interval[0])
-    match str(found.question)[:2]:
+    match question[:2]:
         case "P(":
             return end, float(abs(logit(beyond) - logit(end))) * end * (1.0 - end) / quantile
         case "RR" | "OR":
@@ -187,7 +187,7 @@ def asked(design: Design, rows: dict[str, Floats], question: str) -> Sample:
     """Of one sample, from the interval itself."""
     one = ht.fit(design.case.graph, rows, kinds=design.kinds).bounds(question, assume=design.assume)
     covers = any(a <= design.truths[question] <= b for a, b in one.interval_pieces)
-    return Sample((one.low, one.high), (end_of(one, -1)[1], end_of(one, 1)[1]), covers)
+    return Sample((one.low, one.high), (end_of(one, -1, question)[1], end_of(one, 1, question)[1]), covers)
 
 
 def ruled(design: Design, rows: dict[str, Floats], *, errors: bool) -> Sample:
