@@ -135,6 +135,7 @@ def test_canonical_text_reads_back(query: Query) -> None:
         ("P(y | do(x=«a»))", "a number is needed"),
         ("P(y | do(x=«1e999»))", "too large"),
         ("P(y | do(x=1), «x»=2)", "'x' is held or given twice"),
+        ("RD(y > 0 | do(x=1), do(«x»=0))", "two worlds are compared with a colon"),
         ("P(y | do(x=1, «x»=2))", "'x' is held or given twice"),
         ("P(y | do(«y»=1))", "'y' is the outcome"),
         ("P(y, «y»)", "'y' is named twice"),

@@ -77,7 +77,10 @@ def acting_answer(query: Query, model: CGLSCM, margins: Margins) -> Told:
     """The number that a question asks for, and how it moves with the cuts of ranked columns."""
     check_query(query, model.graph)
     if isinstance(query, Distribution):
-        raise QueryError(f"{query}: where a category acts, outcomes are not normal; ask E[...] or P(y > 0 | ...)")
+        raise QueryError(
+            f"{query}: where a category acts, outcomes are not normal; ask for a mean or a probability, "
+            "E[y | ...], P(y > 0 | ...) or P(y = 1 | ...)"
+        )
     return _number(query, model, margins)
 
 

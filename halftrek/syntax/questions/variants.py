@@ -12,6 +12,8 @@ from halftrek.queries.types import Value
 from halftrek.syntax.tokens import Cursor, Token
 
 LESS, MORE = ("<", "<=", "≤", "<-"), (">", ">=", "≥")
+# The commonest way to hold a variable twice is to write two worlds side by side.
+_KEEP_ONE = "keep one (two worlds are compared with a colon: RD(y > 0 | do(x=1) : do(x=0)))"
 _MIXED = "do() and subscripts cannot be mixed; write what is held as a subscript: y_{x=1}"
 
 
@@ -98,7 +100,7 @@ def changes_here(
         if held and target in outcomes:
             cursor.fail(f"{target!r} is the outcome and cannot also be held or given", start)
         if target in found or (held and target in given):
-            cursor.fail(f"{_shown(target)} is held or given twice; keep one", start)
+            cursor.fail(f"{_shown(target)} is held or given twice; {_KEEP_ONE}", start)
         found[target] = change
         if not cursor.accept(","):
             break
@@ -279,7 +281,7 @@ def conditions_here(cursor: Cursor, outcomes: list[Sum]) -> Case:
             whole = {v.variable for of in outcomes for _, v in of.parts}
             for target, change in changes_here(cursor, ")", opened, given=taken, outcomes=whole).items():
                 if target in found.do:
-                    cursor.fail(f"{_shown(target)} is held or given twice; keep one", start)
+                    cursor.fail(f"{_shown(target)} is held or given twice; {_KEEP_ONE}", start)
                 found.do[target] = change
         elif cursor.sees("do") and cursor.after.is_name:
             cursor.fail("an intervention is written with parentheses: do(x=1)", cursor.here, cursor.after)
@@ -316,5 +318,5 @@ def _value_seen(cursor: Cursor, found: Conditions, of: Sum, outcomes: list[Sum],
         cursor.fail(f"{seen.variable!r} is the outcome and cannot also be held or given", start)
     soft = isinstance(found.do.get(seen.variable), Shift | Scale | Draw)
     if seen in found.given or (not seen.changes and seen.variable in found.do and not soft):
-        cursor.fail(f"{seen.variable!r} is held or given twice; keep one", start)
+        cursor.fail(f"{seen.variable!r} is held or given twice; {_KEEP_ONE}", start)
     found.given[seen] = value_here(cursor)
