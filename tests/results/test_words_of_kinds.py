@@ -95,3 +95,22 @@ def test_factors_and_a_category_that_acts_are_refused_by_name(trial: pd.DataFram
         DataError, match=r"hidden variables \('C', 'M'\) and a column that acts.*say nothing of 'treated'"
     ):
         ht.fit(FACTORS, trial, kinds=kinds)
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.1])
+def test_how_texts_were_read_and_what_weights_count_is_said_with_and_without_missing_values(holes: float) -> None:
+    rng = np.random.default_rng(11)
+    n = 400
+    x = rng.normal(size=n) > 0
+    y = x + rng.normal(size=n)
+    table = {
+        "drug": np.where(x, "yes", "no"),
+        "y": np.where(rng.random(n) < holes, np.nan, y),
+        "z": (y + rng.normal(size=n) > 0.5).astype(float),
+        "w": rng.integers(1, 4, n).astype(float),
+    }
+    graph = ht.graph("drug -> y -> z; drug -> z")
+    fit = ht.fit(graph, table, kinds={"drug": "acts", "z": "ordered"}, weights="w")
+
+    assert "drug is 1 for 'yes' and 0 for 'no'" in str(fit.query("drug ~> y"))
+    assert "sampling weights" in " ".join(str(fit.summary()).split())

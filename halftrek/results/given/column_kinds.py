@@ -99,7 +99,7 @@ def fit_where_acting(
         if kind == "ordered" and chosen.children(v):
             raise _say_what_acts(v, chosen.children(v)[0], 0)
     data, rows = read.select(chosen.observed), rows.select(chosen.observed)
-    moments = data.unrestricted.moments if isinstance(data, Patterns) else data  # of columns as they are, for tables
+    moments = _as_they_are(data)
     block = all_rows(rows)
     _refuse_separation(chosen, block.values, kinds)
     sampling, texts = rows.sampling is not None, labels_of(levels)
@@ -111,6 +111,13 @@ def fit_where_acting(
     if isinstance(data, Patterns):
         found = replace(found, missing=data.sentence)
     return Fitted(chosen, moments, model, found.loglik, status, rows=rows, acting=found)
+
+
+def _as_they_are(data: Moments | Patterns) -> Moments:
+    """The moments of columns as they are, for tables, with how texts were read and what weights count."""
+    if isinstance(data, Moments):
+        return data
+    return replace(data.unrestricted.moments, kinds=data.kinds, weighting=data.weighting)
 
 
 def short_of_the_top(names: Sequence[str], errors: Floats) -> Note:
