@@ -31,7 +31,7 @@ T = TypeVar("T")
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET = (".parquet", ".pq")
 ARROW = (".feather", ".arrow", ".ipc")
-NUMBERS = 2_500_000  # in a batch of DuckDB: 20 megabytes, of which it has a few under way
+NUMBERS = 1_500_000  # in a batch of DuckDB: 12 megabytes; longer columns would be asked of the system one by one
 FEWEST = 2_048  # rows of a batch: DuckDB works with as many at a time
 HOLES = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", ".")
 
@@ -95,7 +95,7 @@ def _batches(query: duckdb.DuckDBPyRelation) -> tuple[pa.Schema, Iterator[pa.Rec
     """Schema and batches of a DuckDB relation, which works while they are asked for."""
     stop = getattr(getattr(query, "_con", None), "interrupt", None)
     make = query.to_arrow_reader if hasattr(query, "to_arrow_reader") else query.fetch_record_batch
-    rows = max(FEWEST, min(PIECE, NUMBERS // max(1, len(query.columns))))
+    rows = min(PIECE, max(1, NUMBERS // FEWEST // max(1, len(query.columns))) * FEWEST)
     reader = interruptible(lambda: make(rows), stop)
     return reader.schema, iter(lambda: interruptible(lambda: next(reader, None), stop), None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -216,14 +216,12 @@ def from_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], rows: int
         if not str(field.type).startswith(Numeric) and field.name not in texts
     }
 
-    def taken(batch: pa.RecordBatch, name: str) -> Array:
-        column = batch.column(schema.get_field_index(name))
-        with in_our_words(cannot_be_read(f"column {name!r}", "convert it to float")):
-            return objects(column.to_pylist()) if name in texts else _arrow_numbers(column)
-
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
+        places = [schema.get_field_index(v) for v in wanted]
+        kinds = ["text" if v in texts else str(schema.field(k).type) for v, k in zip(wanted, places, strict=True)]
+        takes = [(k, _of_kind(kind)) for k, kind in zip(places, kinds, strict=True)]
         for batch in batches:
-            yield [taken(batch, v) for v in wanted]
+            yield _block_of(batch, wanted, takes)
 
     def labels(name: str) -> Iterator[Array]:
         k = schema.get_field_index(name)
@@ -237,24 +235,49 @@ def from_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], rows: int
 # -- columns to floats ---------------------------------------------------------------------------
 
 
-def _arrow_numbers(column: pa.Array) -> Array:
-    """The numbers of an Arrow array where they lie, nan for nulls (its own ``to_numpy`` would import pandas).
+Take = tuple[int, Callable[["pa.Array"], Array]]  # where a column stands, and what makes an array of it
+
+
+def _block_of(batch: pa.RecordBatch, names: Sequence[str], takes: Sequence[Take]) -> list[Array]:
+    """The columns of a batch; one guard for all of them, since a wide batch has many short ones."""
+    block: list[Array] = []
+
+    def explain(error: Exception) -> DataError:
+        return cannot_be_read(f"column {names[len(block)]!r}", "convert it to float")(error)
+
+    with in_our_words(explain):
+        for k, take in takes:
+            block.append(take(batch.column(k)))  # its length tells which column failed
+    return block
+
+
+def _of_kind(kind: str) -> Callable[[pa.Array], Array]:
+    """What makes an array of an Arrow array of this kind.
 
     Long integers stay integers where none is missing: clusters are told apart by them. As values they are rounded to
     the nearest float, as those of every other source.
     """
-    kind = str(column.type)
-    whole = kind in ("int64", "uint64") and not column.null_count
-    if kind != "double" and not whole:
-        column = column.cast("double", safe=False) if kind != "bool" else column.cast("int8").cast("double")
-    if not len(column):
+    if kind == "text":
+        return lambda column: objects(column.to_pylist())
+    if kind == "double":
+        return _arrow_numbers
+    if kind == "bool":
+        return lambda column: _arrow_numbers(column.cast("int8").cast("double"))
+    if kind in ("int64", "uint64"):
+        return lambda column: _arrow_numbers(column.cast("double", safe=False) if column.null_count else column, kind)
+    return lambda column: _arrow_numbers(column.cast("double", safe=False))
+
+
+def _arrow_numbers(column: pa.Array, kind: str = "double") -> Array:
+    """The numbers of an Arrow array where they lie, nan for nulls (its own ``to_numpy`` would import pandas)."""
+    count, first = len(column), column.offset
+    if not count:
         return np.empty(0)
-    here = slice(column.offset, column.offset + len(column))
     present, numbers = column.buffers()
-    values = np.frombuffer(numbers, dtype=kind if whole else float)[here]
     if not column.null_count:
-        return values
-    bits = np.unpackbits(np.frombuffer(present, dtype=np.uint8), bitorder="little")[here]
+        return np.frombuffer(numbers, kind, count, 8 * first)
+    values = np.frombuffer(numbers, float, count, 8 * first)
+    bits = np.unpackbits(np.frombuffer(present, dtype=np.uint8), bitorder="little")[first : first + count]
     return np.where(bits.astype(bool), values, np.nan)
 
 

@@ -344,8 +344,10 @@ def as_table(block: Block) -> Floats:
 def chunks_of(block: Block, p: int) -> Iterator[tuple[int, int, Block]]:
     """Pieces of a block small enough for the cache, yet long enough that a multiplication is worth its call."""
     size = max(CHUNK // p, min(64 * p, WIDEST // p), 64)
-    size -= size % max(1, FOLD // p)
     count = rows_in(block)
+    if count > size:  # of one length: a short last piece would cost a call like a long one
+        size = -(-count // -(-count // size))
+    size += -size % max(1, FOLD // p)
     for start in range(0, count, size):
         stop = min(start + size, count)
         yield start, stop, rows_of(block, slice(start, stop))
