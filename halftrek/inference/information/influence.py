@@ -72,15 +72,20 @@ class Forms:
         V = forms_covariance([self, other], cov)
         return np.array([V[0, 0], V[0, 0] + V[len(self), len(self)] - 2.0 * V[0, len(self)]])
 
+    def normal_variances(self, cov: Floats) -> Floats:
+        """Variance of each form under normal rows with this covariance."""
+        S = cov[np.ix_(self.at, self.at)]
+        QS = self.square @ S
+        return np.asarray(((self.linear @ S) * self.linear).sum(axis=1) + 2.0 * np.einsum("kij,kji->k", QS, QS))
+
     def normal_moments(self, cov: Floats) -> tuple[Floats, Floats]:
         """Variance and third moment of each form under normal rows with this covariance."""
         S = cov[np.ix_(self.at, self.at)]
         QS = self.square @ S
         slope = self.linear
-        variance = ((slope @ S) * slope).sum(axis=1) + 2.0 * np.einsum("kij,kji->k", QS, QS)
-        bent = np.einsum("ki,ij,kjl,kl->k", slope, S, QS, slope)
-        third = 8.0 * np.einsum("kij,kjl,kli->k", QS, QS, QS) + 6.0 * bent
-        return np.asarray(variance), np.asarray(third)
+        bent = (((slope @ S)[:, None] @ QS)[:, 0] * slope).sum(axis=1)
+        third = 8.0 * np.einsum("kij,kji->k", QS @ QS, QS) + 6.0 * bent
+        return self.normal_variances(cov), np.asarray(third)
 
 
 def whole_forms(scores: Scores) -> Forms:

@@ -57,7 +57,7 @@ class Sandwich(IntervalKind):
 
     def spread(self, fit: Fitted, gradients: Sequence[Gradient], how: How) -> Spread:
         forms = whole_forms(kind_of_data(fit).row_scores(fit, tuple(gradients)))
-        variances = forms.normal_moments(fit.moments.cov)[0]
+        variances = forms.normal_variances(fit.moments.cov)
         errors = np.sqrt(variances / fit.n)
         return Spread(errors, errors * few_rows_quantiles(support(fit, gradients), how))
 

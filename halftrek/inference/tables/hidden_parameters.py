@@ -76,4 +76,4 @@ def _by_rows(fit: Fitted, *, from_rows: bool) -> Floats:
     if from_rows or not kind_of_data(fit).moments_suffice:
         rows_needed(fit, 'interval="robust"')
         return np.asarray(np.sqrt(mean_squares(fit, [scores])[0] / fit.n))
-    return np.asarray(np.sqrt(whole_forms(scores).normal_moments(fit.moments.cov)[0] / fit.n))
+    return np.asarray(np.sqrt(whole_forms(scores).normal_variances(fit.moments.cov) / fit.n))

@@ -198,7 +198,7 @@ def _by_sandwich(fit: Fitted, blocks: list[DistrictInformation], *, from_rows: b
         rows_needed(fit, 'interval="robust"')
         squares = mean_squares(fit, _forms(fit, blocks))
     else:
-        squares = [form.normal_moments(fit.moments.cov)[0] for form in _forms(fit, blocks)]
+        squares = [form.normal_variances(fit.moments.cov) for form in _forms(fit, blocks)]
     errors = [np.sqrt(square / fit.n) for square in squares]
     return errors[: len(blocks)], np.concatenate(errors[len(blocks) :])
 
