@@ -1,7 +1,7 @@
 """A progress bar for people: on standard error, and only where that is a terminal.
 
-What reports its steps has ``progress_bar`` or ``late_bar``; whatever else takes longer than a second is ``watched``: a
-bar that moves and says nothing, until something within it reports.
+What reports its steps has ``progress_bar`` or ``late_bar``; whatever else takes longer than a second is ``busy``: a bar
+that moves and says nothing, until something within it reports.
 """
 
 from __future__ import annotations
@@ -11,15 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from functools import wraps
-from inspect import isfunction
 from threading import Lock, Timer
-from typing import ParamSpec, TypeVar
 
 Advance = Callable[[int, int], None]
-Class = TypeVar("Class", bound=type)
-P = ParamSpec("P")
-R = TypeVar("R")
 AFTER = 1.0  # seconds
 
 
@@ -135,28 +129,6 @@ def busy(title: str, *, after: float = AFTER, shown: bool | None = None) -> Iter
     finally:
         _DRAWN.reset(outside)
         bar.close()
-
-
-def watched(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, with a bar of its name where it takes long and somebody looks."""
-    title = function.__name__.strip("_")
-
-    @wraps(function)
-    def asked(*args: P.args, **options: P.kwargs) -> R:
-        if not _looked_at(None):
-            return function(*args, **options)
-        with busy(title):
-            return function(*args, **options)
-
-    return asked
-
-
-def all_watched(cls: Class) -> Class:
-    """The same class, with all that its users may call watched."""
-    for name, method in list(vars(cls).items()):
-        if isfunction(method) and not name.startswith("_"):
-            setattr(cls, name, watched(method))
-    return cls
 
 
 def silent(done: int, total: int) -> None:

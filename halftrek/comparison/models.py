@@ -9,9 +9,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from halftrek.bottom.calls import public
 from halftrek.bottom.frames import Frame, as_frame
 from halftrek.bottom.portable import Portable
-from halftrek.bottom.progress import watched
 from halftrek.comparison.nesting import contained
 from halftrek.data import Moments, Patterns
 from halftrek.errors import DataError, HalftrekError, InputError
@@ -111,7 +111,7 @@ class Comparison(Portable, Tabled):
     __repr__ = __str__
 
 
-@watched
+@public
 def compare(
     models: Mapping[str, object],
     data: object = None,

@@ -13,6 +13,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats
 
+BORDER = 1.0 - 1e-7  # correlations are looked for up to here
 SMALL = 1e-300  # stands for a cut at zero, where Owen's function has no ratio of the two cuts
 
 

@@ -17,9 +17,8 @@ from halftrek.bottom.choices import ColumnKind
 from halftrek.bottom.portable import Portable
 from halftrek.bottom.words import listed
 from halftrek.errors import DataError
+from halftrek.layer.bivariate import BORDER
 from halftrek.layer.margins import Margin, margin_of, tells_apart
-from halftrek.layer.polychoric import BORDER, best_correlations, padded_cuts, tables
-from halftrek.layer.polyserial import best_serial
 
 MOST = 12  # categories of an ordered column
 
@@ -113,6 +112,8 @@ def layer_of(
 def _correlations(
     names: tuple[str, ...], values: Floats, weights: Floats, margins: Sequence[Margin], seen: Flags
 ) -> Floats:
+    from halftrek.layer.polyserial import best_serial
+
     p = len(names)
     R = np.eye(p)
     cut = np.array([m.cut for m in margins], dtype=bool)
@@ -148,6 +149,8 @@ def _ordered_pairs(
     first: Ints,
     second: Ints,
 ) -> Floats:
+    from halftrek.layer.polychoric import best_correlations, padded_cuts, tables
+
     cuts = padded_cuts(margins)
     table = tables(codes, weights, first, second, cuts.shape[1] + 1)
     for i, j, one in zip(first, second, table, strict=True):

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from halftrek.bottom.arrays import Floats, Ints
-from halftrek.layer.bivariate import Cells, cells, shares
+from halftrek.layer.bivariate import BORDER, Cells, cells, shares
 from halftrek.layer.margins import Margin
 
 LEAST = 1e-300
-BORDER = 1.0 - 1e-7  # correlations are looked for up to here
 STEPS = 100
 EXACT = 1e-13
 

@@ -13,10 +13,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from halftrek.bottom.arrays import Codes, Floats
-from halftrek.layer.bivariate import phi
+from halftrek.layer.bivariate import BORDER, phi
 
 LEAST = 1e-300
-BORDER = 1.0 - 1e-7
 STEPS = 60
 EXACT = 1e-12
 FAR = 8.5  # beyond, a normal variable is never seen

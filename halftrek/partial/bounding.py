@@ -9,8 +9,9 @@ from typing import Unpack, cast
 import numpy as np
 
 from halftrek.bottom.arrays import Floats
+from halftrek.bottom.calls import public
 from halftrek.bottom.choices import SetInterval
-from halftrek.bottom.progress import late_bar, watched
+from halftrek.bottom.progress import late_bar
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import refit
@@ -61,7 +62,7 @@ FARTHEST = 1e3  # weights of them
 BEST = 4  # of them, those that are broken least
 
 
-@watched
+@public
 def bounds(
     graph: object,
     data: object,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from halftrek import upward
+from halftrek.bottom.calls import all_public
 from halftrek.bottom.choices import (
     Beyond,
     Bounding,
@@ -22,7 +23,7 @@ from halftrek.bottom.choices import (
     Scoring,
     Unidentified,
 )
-from halftrek.bottom.progress import all_watched, late_bar
+from halftrek.bottom.progress import late_bar
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.inference.how import Uncertainty
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from halftrek.results.sets.bounds import Bounds
 
 
-@all_watched
+@all_public
 @refusing
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit(Assumed):

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from halftrek import upward
+from halftrek.bottom.calls import all_public
 from halftrek.bottom.choices import Bounding
 from halftrek.bottom.frames import Frame
-from halftrek.bottom.progress import all_watched
 from halftrek.estimation.many.groups import FittedGroups
 from halftrek.queries import Query, TotalEffect
 from halftrek.results.fit import Fit
@@ -18,7 +18,7 @@ from halftrek.results.group_tables import answer_groups, compare_groups, group_m
 from halftrek.results.sets.group_bounds import bound_groups
 
 
-@all_watched
+@all_public
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupFits(FittedGroups):
     """Fitted models by group: ``fits["north"]`` is the fit of one, ``fits.query(...)`` a table with a row for each.

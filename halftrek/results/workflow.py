@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from halftrek import estimation
 from halftrek.bottom.arrays import Floats
+from halftrek.bottom.calls import public
 from halftrek.bottom.choices import ColumnKind, Divisor, Estimator, Intercepts, Mask, Method, Missing, Noise
 from halftrek.bottom.frames import library_of
-from halftrek.bottom.progress import watched
 from halftrek.bottom.words import listed
 from halftrek.data import Moments, Patterns, RowReader, read_moments
 from halftrek.data.columns.categories import Categories
@@ -117,7 +117,7 @@ class Steps(TypedDict, total=False):
 def fit(source: object, data: object = None, *, by: None = None, **fitting: Unpack[Fitting]) -> Fit: ...
 @overload
 def fit(source: object, data: object = None, *, by: GroupLabels, **fitting: Unpack[Fitting]) -> GroupFits: ...
-@watched
+@public
 def fit(
     source: object,
     data: object = None,
@@ -233,7 +233,7 @@ def _fit_read(
     return replace(found, rows=None if rows is None else rows.select(found.moments.names))
 
 
-@watched
+@public
 def fit_groups(
     source: object,
     data: object,
@@ -315,7 +315,7 @@ def _troubled(district: DistrictReport) -> bool:
     return unsettled and not (district.certain and district.code in ("converged", "flat", "boundary"))
 
 
-@watched
+@public
 def fit_batch(source: object, data_sets: Iterable[object] | None = None, **options: Unpack[Batch]) -> BatchFit:
     """Fit many data sets, or their moments, of one graph in one array program; see ``estimation.fit_batch``."""
     chosen = read_graph(source)

@@ -15,7 +15,7 @@ from benchmarks.claims import claims
 from benchmarks.compare import changes, faster, main, slower
 from benchmarks.missing import Size, make_problem
 from benchmarks.problems import QUESTIONS
-from halftrek.bottom.progress import watched
+from halftrek.bottom.calls import public
 
 
 def result(**medians: tuple[float, float, float]) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def test_growth_walks_every_public_operation() -> None:
 
 
 def test_a_walk_sees_the_bars_that_people_would_see(capsys: pytest.CaptureFixture[str]) -> None:
-    @watched
+    @public
     def work(seconds: float) -> None:
         time.sleep(seconds)
 

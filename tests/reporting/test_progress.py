@@ -8,7 +8,8 @@ from functools import partial
 
 import pytest
 
-from halftrek.bottom.progress import busy, watched
+from halftrek.bottom.calls import public
+from halftrek.bottom.progress import busy
 from halftrek.reporting import late_bar, progress_bar
 
 
@@ -99,8 +100,10 @@ def test_it_goes_when_the_work_is_stopped(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr() == ("", "")  # nothing draws any more
 
 
-def test_watched_functions_are_themselves(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    @watched
+def test_functions_with_a_bar_are_themselves(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @public
     def work(seconds: float, *, fails: bool = False) -> str:
         """Some work."""
         time.sleep(seconds)
@@ -111,7 +114,7 @@ def test_watched_functions_are_themselves(monkeypatch: pytest.MonkeyPatch, capsy
     assert work.__doc__ == "Some work."
     assert work(0.0) == "done"
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr("halftrek.bottom.progress.busy", partial(busy, after=0.0))
+    monkeypatch.setattr("halftrek.bottom.calls.busy", partial(busy, after=0.0))
     assert work(0.3) == "done"
     assert "work" in capsys.readouterr().err
     with pytest.raises(ValueError):

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from halftrek.bottom.arrays import Flags, Floats
+from halftrek.bottom.threads import one_thread
 from halftrek.estimation.hidden.problem import Place, Problem
 
 SETTLED = 1e-9  # half the squared length of the slope, per row, in units of the information
@@ -131,7 +132,8 @@ def _root(matrix: Floats, more: float) -> tuple[Floats, bool] | None:
     raised = matrix.copy(order="F")  # as LAPACK wants it
     raised.flat[:: len(matrix) + 1] += more
     try:
-        return cho_factor(raised, lower=True, overwrite_a=True, check_finite=False)  # type: ignore[no-any-return]
+        with one_thread():  # of scipy's own BLAS, which may have been loaded after the call of the user began
+            return cho_factor(raised, lower=True, overwrite_a=True, check_finite=False)  # type: ignore[no-any-return]
     except np.linalg.LinAlgError:
         return None
 

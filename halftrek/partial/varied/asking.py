@@ -7,7 +7,7 @@ from typing import overload
 
 import numpy as np
 
-from halftrek.bottom.progress import watched
+from halftrek.bottom.calls import public
 from halftrek.errors import GraphError, InputError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge, Graph
@@ -102,7 +102,7 @@ def sensitivity(
     level: float = 0.95,
     target: float | None = None,
 ) -> Sensitivity | Contours: ...
-@watched
+@public
 def sensitivity(
     graph: object,
     data: object,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.bottom.arrays import Flags, Floats
-from halftrek.bottom.progress import watched
+from halftrek.bottom.calls import public
 from halftrek.errors import InputError
 from halftrek.estimation import Fitted
 from halftrek.graphs import Edge
@@ -28,7 +28,7 @@ MARKS = 3  # observed variables that are drawn, the strongest
 FARTHEST = 2.5  # times the usual size of the answers: beyond, a curve that runs off leaves the picture
 
 
-@watched
+@public
 def plot_sensitivity(
     graph: object,
     data: object = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halftrek.bottom.arrays import Floats
-from halftrek.bottom.progress import watched
+from halftrek.bottom.calls import public
 from halftrek.errors import InputError
 from halftrek.inference.checks.residuals import correlations
 from halftrek.inference.information.base import kind_of_data
@@ -74,7 +74,7 @@ def plot_convergence(
     return ax
 
 
-@watched
+@public
 def plot_residuals(fit: Fit, *, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Observed less implied correlation of every pair: where the model misses what the data say."""
     names = fit.moments.names
@@ -109,7 +109,7 @@ def plot_residuals(fit: Fit, *, ax: Axes | None = None, title: str | None = None
     return ax
 
 
-@watched
+@public
 def plot_constraints(tests: object, *, level: float = 0.05, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Tests of what the graph implies: a dot for the p-value of each constraint, and the level as a rule.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halftrek.bottom.arrays import Floats
-from halftrek.bottom.progress import watched
+from halftrek.bottom.calls import public
 from halftrek.errors import DataError, InputError
 from halftrek.estimation.given.data_kind import data_of
 from halftrek.queries import Distribution, Statistic
@@ -37,7 +37,7 @@ _ROW = 0.34  # inches for one line of a forest
 _LETTERS = 34  # of a label in one line
 
 
-@watched
+@public
 def plot_effects(effects: object, *, ax: Axes | None = None, title: str | None = None) -> Axes:
     """A forest plot: one line for each effect, its estimate and interval, and a rule at zero.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halftrek.bottom.arrays import Floats
-from halftrek.bottom.progress import watched
+from halftrek.bottom.calls import public
 from halftrek.reporting.plots.curves import HEIGHT, box, capsule
 from halftrek.reporting.plots.drawing import Drawing, Identified, Stroke, edge_weights, make_drawing
 from halftrek.reporting.plots.figures import BLUE, GREEN, GREY, INK, VERMILION, axes_or_new
@@ -23,7 +23,7 @@ INCH = 0.62  # inches for one unit where the size is ours to choose
 _MAX_POINTS = 12.0
 
 
-@watched
+@public
 def draw_graph(
     source: Graph | Fit,
     model: CGLSCM | None = None,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from halftrek.bottom.calls import public
 from halftrek.bottom.choices import Invariant, Missing
 from halftrek.bottom.frames import as_frame, library_of
-from halftrek.bottom.progress import watched
 from halftrek.data import Moments, Patterns
 from halftrek.data.by_group.grouping import GroupLabels
 from halftrek.data.missing.unrestricted import best_loglik
@@ -66,7 +66,7 @@ class MeasurementInvariance(Tabled):
     __repr__ = __str__
 
 
-@watched
+@public
 def measurement_invariance(
     graph: object,
     data: object,

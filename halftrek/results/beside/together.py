@@ -8,9 +8,9 @@ from typing import get_args
 
 from numpy.typing import ArrayLike
 
+from halftrek.bottom.calls import public
 from halftrek.bottom.choices import Equal, LavaanFunction, Missing
 from halftrek.bottom.frames import Frame, as_frame, library_of
-from halftrek.bottom.progress import watched
 from halftrek.bottom.words import listed
 from halftrek.data import Moments, Patterns, RowReader
 from halftrek.data.by_group.grouping import GroupLabels
@@ -94,7 +94,7 @@ class FitsTogether(Tabled):
     __repr__ = __str__
 
 
-@watched
+@public
 def fit_together(
     source: object,
     data: object,

@@ -10,9 +10,9 @@ from typing import Literal, TypedDict, Unpack
 from numpy.typing import ArrayLike
 
 from halftrek import identification
+from halftrek.bottom.calls import public
 from halftrek.bottom.choices import AnySyntax, LavaanFunction, Scope
 from halftrek.bottom.memory import remembered
-from halftrek.bottom.progress import watched
 from halftrek.data import Moments, read_moments
 from halftrek.graphs import Graph
 from halftrek.graphs.as_written import Written
@@ -71,13 +71,13 @@ def from_lavaan(
     return read_lavaan(source, function, std_lv=std_lv, orthogonal=orthogonal, group=group, **others)
 
 
-@watched
+@public
 def moments(data: object, names: Sequence[str] | None = None, **options: Unpack[Reading]) -> Moments:
     """The moments of data: arrays, frames of any library, files, DuckDB relations; see ``read_moments``."""
     return read_moments(data, names, **options)
 
 
-@watched
+@public
 def identify(source: object, question: str | Query, **options: Unpack[Deciding]) -> Verdict:
     """Can the question be answered from the graph's observational distribution? From the graph alone."""
     chosen = read_graph(source)

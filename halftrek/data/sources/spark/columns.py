@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from halftrek.bottom.frames import Columns
+from halftrek.bottom.threads import one_thread
 from halftrek.data.sources.memory import from_batches
 from halftrek.data.sources.source import Source
 from halftrek.errors import DataError
@@ -39,6 +40,7 @@ def _on_batches(
     import pyarrow as pa
 
     for batch in batches:
-        found = made(from_batches(batch.schema, [batch]))
+        with one_thread():  # other tasks work beside this one
+            found = made(from_batches(batch.schema, [batch]))
         new = [pa.array(column, pa.string() if isinstance(column, list) else pa.float64()) for column in found.values()]
         yield pa.RecordBatch.from_arrays([*batch.columns, *new], [*batch.schema.names, *(names[v] for v in found)])

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Never, TypeGuard, cast
 
 from halftrek.bottom.frames import Columns, Frame
+from halftrek.bottom.threads import one_thread
 from halftrek.data.columns.kinds import truth
 from halftrek.data.sources.guard import in_our_words
 from halftrek.data.sources.memory import from_batches
@@ -139,7 +140,8 @@ def _on_batches(
     state: State | None = None
     try:
         for some in _together(batches):
-            more = work(from_batches(some[0].schema, some))
+            with one_thread():  # other tasks work beside this one
+                more = work(from_batches(some[0].schema, some))
             state = more if state is None else merge(state, more)
     except HalftrekError as error:
         yield as_row(place, _without_places(error))
