@@ -1,11 +1,12 @@
 """What do the moments of a large table cost, beside the engine's own plain reading of it? Time and memory.
 
 Writes ``docs/benchmarks/engines.md``, and the short table in ``docs/howto/big-data.md``, whole and in one run with the
-lines of Spark (``benchmarks/spark.py``): ``python -m benchmarks.engines --write``. Each number is measured in a process
-of its own, on one thread of linear algebra and two of the engine. Beside each engine's *sums* stands a *bare* scan of
-the same columns: one sum of each column by the engine itself, or for a table in memory one pass of numpy. Data lie in a
-folder of their own, which is removed at the end. To try it: ``--share 0.01`` takes that share of the rows, ``--only
-parquet`` keeps to the cases with that word in their names, and ``--docs FOLDER`` writes there.
+lines of Spark (``benchmarks/spark.py``): ``python -m benchmarks.engines --write``. Each number is measured in processes
+of its own, on one thread of linear algebra and two of the engine, in rounds of which the median counts. Beside each
+engine's *sums* stands a *bare* scan of the same columns: one sum of each column by the engine itself, or for a table in
+memory one pass of numpy. Data lie in a folder of their own, which is removed at the end. To try it: ``--share 0.01``
+takes that share of the rows, ``--only parquet`` keeps to the cases with that word in their names, and ``--docs FOLDER``
+writes there.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any, cast
 
 import numpy as np
@@ -29,6 +31,7 @@ from benchmarks import engines_page
 
 PIECE = 500_000  # rows that are made at a time
 THREADS = 2  # of the engines
+ROUNDS = 5  # one reading varies by a sixth
 
 
 @dataclass(frozen=True)
@@ -217,6 +220,13 @@ def prepared(folder: Path, case: Case) -> Path:
     return path
 
 
+def both(case: Case, path: Path) -> tuple[dict[str, float], dict[str, float]]:
+    """The bare reading and that for the moments: medians of rounds in turn, so that both see the same machine."""
+    rounds = [(asked(case, path, "bare"), asked(case, path, "sums")) for _ in range(ROUNDS)]
+    bare, sums = ({what: median(one[what] for one in some) for what in some[0]} for some in zip(*rounds, strict=True))
+    return bare, sums
+
+
 def asked(case: Case, path: Path, what: str) -> dict[str, float]:
     """The measure of one reading, in a process of its own."""
     words = [sys.executable, "-m", "benchmarks.engines", "--measure", json.dumps([case.__dict__, str(path), what])]
@@ -294,8 +304,7 @@ def main() -> None:
                 some = replace(case, rows=max(1_000, int(case.rows * args.share)))
                 path = prepared(folder, some)
                 size = some.rows * some.read * 8 / 2**20
-                bare, sums = asked(some, path, "bare"), asked(some, path, "sums")
-                lines.append(engines_page.line(case.name, bare, sums, size))
+                lines.append(engines_page.line(case.name, *both(some, path), size))
                 print(lines[-1], flush=True)
     spark = in_spark(args.share) if only in "spark" else []
     print("\n".join(engines_page.spark_lines(spark)), flush=True)

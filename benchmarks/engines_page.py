@@ -19,11 +19,11 @@ HEAD = "| table | bare, s | sums, s | times | bare, MB | sums, MB | numbers, MB 
 
 PAGE = """# Large tables
 
-What the moments of a large table cost: all means and covariances, which is all that a fit reads. Each line is two
-processes: *bare* adds up each column by the engine's own means, *sums* is `ht.moments`. Seconds are of the processor
-(all threads together), since several processes may share a machine; *times* is their ratio. Memory (MB) is the peak of
-each process beyond what it needs before it reads the first row, beside the size of the numbers that are read, as floats
-in memory. `python -m benchmarks.engines --write` has made this page in one run, and makes it again.
+What the moments of a large table cost: all means and covariances, which is all that a fit reads. *Bare* adds up each
+column by the engine's own means, *sums* is `ht.moments`; each is the median of five processes, taken in turn. Seconds
+are of the processor (all threads together), since several processes may share a machine; *times* is their ratio. Memory
+(MB) is the peak of each process beyond what it needs before it reads the first row, beside the size of the numbers that
+are read, as floats in memory. `python -m benchmarks.engines --write` has made this page in one run, and makes it again.
 
 """
 AFTER = """
@@ -48,12 +48,12 @@ Tables in memory beside one `X'X`, processor seconds of the best of three:
 SPARK = """
 ## Spark
 
-Processor seconds of Java and its Python workers together, the second of two calls in one session (in the first Java
-compiles). *Bare* is Spark's own sum of each column of the same Parquet files. Sums are made by Spark's expressions or
-by Python workers on Arrow batches; the way that halftrek chooses by the number of columns stands first. *Handed over*
-is what workers cost that take the batches (of ten thousand rows, Spark's own size) and do nothing with them: no way by
-workers can be much cheaper. Expressions are quick where no mean is farther than eight standard deviations from zero;
-where one is, their sums would lose digits, and workers do it again.
+Processor seconds of Java and its Python workers together: medians of three rounds in one session, after a first one in
+which Java compiles. *Bare* is Spark's own sum of each column of the same Parquet files. Sums are made by Spark's
+expressions or by Python workers on Arrow batches; the way that halftrek chooses by the number of columns stands first.
+*Handed over* is what workers cost that take the batches (of ten thousand rows, Spark's own size) and do nothing with
+them: no way by workers can be much cheaper. Expressions are quick where no mean is farther than eight standard
+deviations from zero; where one is, their sums would lose digits, and workers do it again.
 `local-cluster` has two worker processes.
 
 """

@@ -1,8 +1,8 @@
 """Spark's sums beside Spark's own scan of the same table: processor and wall time, by expressions and by workers.
 
-``python -m benchmarks.spark`` makes two tables of Parquet, 1e7 x 10 and 1e6 x 100, and measures each twice in one
-session (the first time Java compiles); the second counts. Processor time is that of Java and its Python workers
-together. ``--share 0.3`` takes that share of the rows. One table is read with two worker processes besides
+``python -m benchmarks.spark`` makes tables of Parquet, such as 1e7 x 10 and 1e6 x 100, and measures all ways in rounds
+in one session: after the first, in which Java compiles, medians count. Processor time is that of Java and its Python
+workers together. ``--share 0.3`` takes that share of the rows. One table is read with two worker processes besides
 (``local-cluster``). ``--json`` prints a line for each table, which ``benchmarks/engines.py`` puts into its page.
 """
 
@@ -13,15 +13,16 @@ import json
 import os
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
 
 TABLES = {"1e7 x 10": (10_000_000, 10), "1e7 x 4": (10_000_000, 4), "1e6 x 100": (1_000_000, 100)}
 FILES = 8
+ROUNDS = 3
 
 
 def written(folder: Path, rows: int, columns: int) -> str:
@@ -85,15 +86,18 @@ def processor_seconds() -> float:
     return sum(ticks for process, (_, ticks) in stats.items() if ours(process)) / os.sysconf("SC_CLK_TCK")
 
 
-def measured(what: str, call: Callable[[], object], scan: float | None = None) -> float:
-    """Processor seconds of the second of two calls, told with its wall time and how many scans it is."""
-    for _ in range(2):
-        used, begun = processor_seconds(), time.monotonic()
-        call()
-        used, wall = processor_seconds() - used, time.monotonic() - begun
-    times = "" if scan is None else f"{used / scan:6.2f} scans"
-    told(f"  {what:34s} processor {used:7.2f} s   wall {wall:7.2f} s {times}")
-    return used
+def measured(calls: Mapping[str, Callable[[], object]]) -> dict[str, float]:
+    """Processor seconds of each call: medians of rounds in turn, after one that does not count."""
+    taken: dict[str, list[float]] = {what: [] for what in calls}
+    for _ in range(1 + ROUNDS):
+        for what, call in calls.items():
+            begun = processor_seconds()
+            call()
+            taken[what].append(processor_seconds() - begun)
+    found = {what: median(times[1:]) for what, times in taken.items()}
+    for what, seconds in found.items():
+        told(f"  {what:12s} {seconds:7.2f} s {seconds / found['bare']:6.2f} scans")
+    return found
 
 
 def told(words: str) -> None:
@@ -110,31 +114,29 @@ def drained(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def compare(frame: Any) -> dict[str, float | str]:
-    """The scan (one sum of each column) beside our moments, by both ways."""
+    """The scan (one sum of each column) beside workers that do nothing and our moments, by both ways."""
     from halftrek.data import read_moments
     from halftrek.data.sources.spark import sums
 
-    columns = tuple(frame.columns)
+    columns, few = tuple(frame.columns), sums.FEW
+
+    def moments(most: int) -> None:
+        sums.FEW = most  # columns up to which expressions do it
+        try:
+            read_moments(frame)
+        finally:
+            sums.FEW = few
+
     # a new frame each time: one that is collected again has its partial sums from the first time
-    scan = measured(
-        "Spark's own sums of the columns", lambda: frame.selectExpr(*(f"sum({v})" for v in columns)).collect()
-    )
-    found: dict[str, float | str] = {"bare": scan}
-    found["drained"] = measured(
-        "workers that do nothing", lambda: frame.mapInArrow(drained, "rows long").collect(), scan
-    )
-    few = sums.FEW
-    try:
-        if len(columns) <= 10:
-            sums.FEW = sums.FEW_BY_GROUP
-            found["expressions"] = measured("moments by expressions", lambda: read_moments(frame), scan)
-        sums.FEW = 0
-        found["workers"] = measured("moments by workers", lambda: read_moments(frame), scan)
-    finally:
-        sums.FEW = few
-    found["chosen"] = "expressions" if len(columns) <= few else "workers"
-    told(f"  chosen: {found['chosen']}")
-    return found
+    calls: dict[str, Callable[[], object]] = {
+        "bare": lambda: frame.selectExpr(*(f"sum({v})" for v in columns)).collect(),
+        "drained": lambda: frame.mapInArrow(drained, "rows long").collect(),
+        "workers": lambda: moments(0),
+    }
+    if len(columns) <= 10:
+        calls["expressions"] = lambda: moments(sums.FEW_BY_GROUP)
+    found = measured(calls)
+    return {**found, "chosen": "expressions" if len(columns) <= few else "workers"}
 
 
 def main() -> None:
