@@ -21,7 +21,6 @@ from halftrek.estimation.district.starts import side_by_side, solving_starts, st
 from halftrek.estimation.district.steps import SOLID, STEPS
 from halftrek.estimation.fast.alone import fits_alone, layout_of, newton_alone
 from halftrek.estimation.fast.one_factor import fit_one_factor, is_one_factor
-from halftrek.estimation.fast.two_equations import highest_maxima, is_two_equations
 from halftrek.estimation.plan import Task
 from halftrek.models.kernels import shares_left
 
@@ -177,7 +176,7 @@ def _known_first(problem: Problem, measure: Yardstick, steps: int, search: Searc
     """
     if (measure.spare <= 0).all():
         search = partial(_led_first, start=_to_floor, steps=steps, search=search)
-    if is_two_equations(problem):
+    if problem.two_equations:
         search = partial(_led_first, start=_to_root, steps=steps, search=search)
     return search(problem, measure)
 
@@ -187,6 +186,8 @@ def _to_floor(problem: Problem, measure: Yardstick) -> tuple[Floats, Floats]:
 
 
 def _to_root(problem: Problem, _: Yardstick) -> tuple[Floats, Floats]:
+    from halftrek.estimation.fast.two_equations import highest_maxima  # few districts need it
+
     return highest_maxima(problem)
 
 
@@ -222,8 +223,8 @@ def _highest(
     theta, solved = starting_values(problem, wanted - count, given), np.zeros((0, problem.free))
     if count:
         solved = solving_starts(problem, given, count)
-        if is_two_equations(problem):
-            best, known = highest_maxima(problem)
+        if problem.two_equations:
+            best, known = _to_root(problem, measure)
             solved[::count] = np.where(np.isfinite(known)[:, None], best, solved[::count])
         if problem.shape.loadings and (measure.spare <= 0).all():  # the floor is in reach, perhaps without much ado
             choice = reach_floor(problem, solved, measure, steps)

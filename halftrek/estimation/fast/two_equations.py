@@ -24,12 +24,6 @@ NONE = 1e-13  # a share of a variance that is rounding ...
 SOME = 1e-8  # ... and one that is not
 
 
-def is_two_equations(problem: Problem) -> bool:
-    """True for two equations with free errors, one of which has at most one regressor, and nothing tied."""
-    column = problem.shape.column
-    return problem.saturated and problem.shape.size == 2 and min(column.count(0), column.count(1)) <= 1
-
-
 def highest_maxima(problem: Problem) -> tuple[Floats, Floats]:
     """The coefficients at the highest maximum of each data set, and F there: zero and nan where rounding leaves doubt.
 

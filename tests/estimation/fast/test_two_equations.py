@@ -8,7 +8,7 @@ import pytest
 from halftrek.bottom.arrays import Floats
 from halftrek.estimation.district.block import residual_moments
 from halftrek.estimation.district.shape import Problem, Shape
-from halftrek.estimation.fast.two_equations import highest_maxima, is_two_equations
+from halftrek.estimation.fast.two_equations import highest_maxima
 
 PAIR = ((0, 1),)
 
@@ -62,7 +62,7 @@ def heights(G: Floats, column: tuple[int, ...], short: int, walk: Floats) -> Flo
 @pytest.mark.parametrize("n", [6, 12, 100])
 def test_no_coefficient_leads_lower(column: tuple[int, ...], same: tuple[int, int] | None, n: int) -> None:
     problem = problem_of(column, 30, n, same=same)
-    assert is_two_equations(problem)
+    assert problem.two_equations
     theta, value = highest_maxima(problem)
     assert np.isfinite(value).all()
     short = int(column.count(1) <= column.count(0))
@@ -107,4 +107,4 @@ def test_nothing_is_said_where_rounding_decides() -> None:
 )
 def test_other_districts_are_left_alone(shape: Shape) -> None:
     size = shape.slots + shape.size
-    assert not is_two_equations(Problem(shape, np.eye(size)[None], np.zeros((1, shape.size, shape.size))))
+    assert not Problem(shape, np.eye(size)[None], np.zeros((1, shape.size, shape.size))).two_equations

@@ -7,7 +7,7 @@ import pytest
 
 import halftrek as ht
 from halftrek.bottom.arrays import Floats
-from halftrek.estimation.district import district
+from halftrek.estimation.district.shape import Problem
 from halftrek.estimation.many.batch import fit_batch
 
 GRAPHS = {
@@ -38,7 +38,7 @@ def test_maxima_from_roots_are_never_lower_than_those_of_a_search(
     graph = ht.graph(GRAPHS[name])
     mean, cov = moments_of(graph.observed, n, 150)
     quick = fit_batch(graph, cov=cov, mean=mean, n=n, few_rows=True)
-    monkeypatch.setattr(district, "is_two_equations", lambda _: False)
+    monkeypatch.setattr(Problem, "two_equations", False)
     slow = fit_batch(graph, cov=cov, mean=mean, n=n, few_rows=True, starts=20)
     gain = quick.loglik - slow.loglik
     assert gain.min() > -1e-6
