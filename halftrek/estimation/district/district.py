@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from halftrek.bottom.arrays import Flags, Floats, Ints
 from halftrek.estimation.district.block import evaluate, hessian
-from halftrek.estimation.district.doubt import Yardstick
+from halftrek.estimation.district.doubt import REACHED, Yardstick
 from halftrek.estimation.district.em import em_step, has_em_step
 from halftrek.estimation.district.loadings import split_covariances
 from halftrek.estimation.district.newton import without
 from halftrek.estimation.district.piece import Piece, piece_of
-from halftrek.estimation.district.search import Choice, choose, climb, led_to, look_again, reach_floor
+from halftrek.estimation.district.search import SAME, Choice, choose, climb, led_to, look_again, reach_floor
 from halftrek.estimation.district.shape import Problem, error_matrices
 from halftrek.estimation.district.starts import side_by_side, solving_starts, starting_values
 from halftrek.estimation.district.steps import SOLID, STEPS
@@ -29,6 +31,11 @@ STARTS = 8
 EM_SETTLED = 1e-12  # rise of the likelihood in one EM step, per row
 ENOUGH = 1e-11  # a predicted decrease of F that no longer matters
 RUNAWAY = 1e3  # coefficient between correlations that no maximum has
+
+Search = Callable[[Problem, Yardstick], Choice]
+Start = Callable[
+    [Problem, Yardstick], tuple[Floats, Floats]
+]  # one for each data set, and F where it leads (nan: unknown)
 
 
 @dataclass(frozen=True)
@@ -149,13 +156,11 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings, measur
     given = _given_start(task, scale, settings.start) if problem.free and settings.start is not None else None
     wanted = wanted + (given is not None) if problem.free else 1
     if settings.finish or not has_em_step(problem):
-        steps = settings.max_iter
-        if len(problem.G) > 1 and wanted > 1 and given is None and problem.saturated and (measure.spare <= 0).all():
-            choice = _solved_first(problem, wanted, measure, steps, many_maxima=many_maxima)
+        search = partial(_searched, wanted=wanted, given=given, settings=settings, many_maxima=many_maxima)
+        if len(problem.G) > 1 and wanted > 1 and given is None and problem.saturated:
+            choice = _known_first(problem, measure, settings.max_iter, search)
         else:
-            choice = _highest(problem, wanted, given, measure, steps, many_maxima=many_maxima)
-        if settings.again and problem.free:
-            choice = look_again(problem, choice, measure, settings.max_iter)
+            choice = search(problem, measure)
     else:
         theta, taken, settled = run_em(problem, starting_values(problem, wanted, given), settings.max_iter)
         ends = climb(problem, theta, measure, steps=0)
@@ -163,18 +168,50 @@ def _fit(task: Task, problem: Problem, scale: Floats, settings: Settings, measur
     return _described(task, problem, choice, measure)
 
 
-def _solved_first(problem: Problem, wanted: int, measure: Yardstick, steps: int, *, many_maxima: bool) -> Choice:
-    """As ``_highest``, for many data sets whose equations are linear: those that solve them wait for no other.
+def _known_first(problem: Problem, measure: Yardstick, steps: int, search: Search) -> Choice:
+    """As ``search``, for many data sets whose errors covary freely: those whose maximum is known wait for no other.
 
-    Where errors covary freely and nothing is left unexplained, the coefficients solve linear equations, and who does so
-    is at the floor, where no other start leads higher.
+    Of two equations it may be known from a polynomial. Where nothing is left unexplained, the coefficients solve linear
+    equations, and who does so is at the floor, where no other start leads higher.
     """
-    choice = led_to(problem, solving_starts(problem, None, 1), steps)
-    left = np.flatnonzero(~(measure.reached(choice.best.value) & choice.best.converged & choice.best.stiff))
+    if (measure.spare <= 0).all():
+        search = partial(_led_first, start=_to_floor, steps=steps, search=search)
+    if problem.two_equations:
+        search = partial(_led_first, start=_to_root, steps=steps, search=search)
+    return search(problem, measure)
+
+
+def _to_floor(problem: Problem, measure: Yardstick) -> tuple[Floats, Floats]:
+    return solving_starts(problem, None, 1), measure.floor
+
+
+def _to_root(problem: Problem, _: Yardstick) -> tuple[Floats, Floats]:
+    from halftrek.estimation.fast.two_equations import highest_maxima  # few districts need it
+
+    return highest_maxima(problem)
+
+
+def _led_first(problem: Problem, measure: Yardstick, *, start: Start, steps: int, search: Search) -> Choice:
+    """Where one start leads, and what a search finds for those whom it does not lead where it should."""
+    theta, known = start(problem, measure)
+    if np.isnan(known).all():
+        return search(problem, measure)
+    choice = led_to(problem, theta, steps)
+    best = choice.best
+    there = (best.value < known + REACHED) & (best.value > known - SAME)
+    left = np.flatnonzero(~(there & best.converged & best.stiff))
     if not len(left):
         return choice
-    rest = _highest(problem.take(left), wanted, None, measure.take(left), steps, many_maxima=many_maxima)
+    rest = search(problem.take(left), measure.take(left))
     return choice.with_rows(left, rest) if len(left) < len(problem.G) else rest
+
+
+def _searched(
+    problem: Problem, measure: Yardstick, *, wanted: int, given: Floats | None, settings: Settings, many_maxima: bool
+) -> Choice:
+    """The highest maximum that starts lead to, searched for once more where it is doubtful."""
+    choice = _highest(problem, wanted, given, measure, settings.max_iter, many_maxima=many_maxima)
+    return look_again(problem, choice, measure, settings.max_iter) if settings.again and problem.free else choice
 
 
 def _highest(
@@ -186,6 +223,9 @@ def _highest(
     theta, solved = starting_values(problem, wanted - count, given), np.zeros((0, problem.free))
     if count:
         solved = solving_starts(problem, given, count)
+        if problem.two_equations:
+            best, known = _to_root(problem, measure)
+            solved[::count] = np.where(np.isfinite(known)[:, None], best, solved[::count])
         if problem.shape.loadings and (measure.spare <= 0).all():  # the floor is in reach, perhaps without much ado
             choice = reach_floor(problem, solved, measure, steps)
             if measure.reached(choice.best.value).all():

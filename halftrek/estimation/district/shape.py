@@ -137,6 +137,12 @@ class Problem:
         return complete and not s.loadings and self.link is None
 
     @property
+    def two_equations(self) -> bool:
+        """True for two equations whose errors covary freely, one of which has at most one slot."""
+        column = self.shape.column
+        return self.saturated and self.shape.size == 2 and min(column.count(0), column.count(1)) <= 1
+
+    @property
     def free(self) -> int:
         """Number of free parameters."""
         return self.shape.parameters if self.link is None else int(self.link.shape[2])
