@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Unpack, cast
 
@@ -320,7 +321,10 @@ def _starts(program: Program, ground: _Ground) -> list[Floats]:
         own += [models.one(int(k)) for k in sound]
     if ground.wide.graph.hidden:
         own = [on_scale(one, ground.wide.graph, ground.loose) for one in own]
-    vectors = [vector_of(program, one) for one in own]
+    vectors = []
+    for one in own:
+        with suppress(np.linalg.LinAlgError):  # far out no digit of a model's covariance may be left
+            vectors.append(vector_of(program, one))
     broken = [program.broken(v) for v in vectors]
     return [vectors[int(k)] for k in np.argsort(broken)[:BEST]]
 

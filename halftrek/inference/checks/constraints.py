@@ -13,6 +13,7 @@ categories act there are no covariances to test: see ``acting``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -26,7 +27,7 @@ from halftrek.graphs import Graph
 from halftrek.inference.checks.edges.relaxation import relaxation
 from halftrek.inference.checks.edges.scores import Edges
 from halftrek.inference.checks.measures import measures
-from halftrek.inference.checks.missing_checks import partial_correlation, partial_residuals
+from halftrek.inference.checks.missing_checks import partial_correlation, partial_correlations, partial_residuals
 from halftrek.inference.checks.robust_fit import ratio_mixture
 from halftrek.inference.checks.tetrads import Tetrad, beyond_independences, tetrad_slope
 from halftrek.inference.checks.unit_tests import Centred, unit_tests
@@ -37,6 +38,8 @@ from halftrek.inference.information.robust import counts_units
 Kind = Literal["together", "independence", "other constraints", "tetrad", "missing edge", "linearity"]
 Test = Literal["t", "chi2", "z", "robust t", "robust chi2", "RESET", "score"]
 Independence = tuple[str, str, tuple[str, ...]]
+
+PIECE = 1_000_000  # numbers in the correlations that are looked at together
 
 
 @dataclass(frozen=True)
@@ -68,23 +71,23 @@ def constraint_tests(fit: Fitted, robust: bool | None = None) -> list[Constraint
 
         return acting_tests(fit, robust)
     by_units = counts_units(fit, robust, "tests()")
-    independences = fit.graph.implied_independences()
+    apart = fit.graph.implied_independences()
     data = kind_of_data(fit)
-    rows = [data.independence(fit, x, y, given) for x, y, given in independences]
+    rows = data.independences(fit, apart)
     if by_units:
-        rows = _by_units(fit, rows, [_partial_slope(data.unrestricted(fit), one) for one in independences])
+        rows = _by_units(fit, rows, [_partial_slope(data.unrestricted(fit), one) for one in apart])
     if fit.n <= len(fit.graph) or not data.has_errors(fit):
         return rows  # no saturated model to compare with
     everything = measures(fit)
     remaining = everything.df - sum(not np.isnan(row.p) for row in rows)
     if remaining <= 0:
         return rows
-    graph = ancestral(fit.graph.project() if fit.graph.hidden else fit.graph, independences)
-    wider = refit(fit, graph) if independences else None
-    found = [] if fit.graph.hidden else beyond_independences(fit.graph, graph, fit.model, independences)
+    graph = ancestral(fit.graph.project() if fit.graph.hidden else fit.graph, apart)
+    wider = refit(fit, graph) if apart else None
+    found = [] if fit.graph.hidden else beyond_independences(fit.graph, graph, fit.model, apart)
     single = _tetrads(fit, found, by_units)
     if len(single) < remaining:
-        single += _missing_edges(fit, independences, by_units)
+        single += _missing_edges(fit, apart, by_units)
     together = _other(fit, everything.chi2, wider, remaining, by_units)
     if remaining == 1 and single:  # one and the same constraint
         return [*rows, replace(together, constraint=single[0].constraint)]
@@ -113,17 +116,32 @@ def _partial_slope(moments: Moments, independent: Independence) -> Floats:
 
 def independence(moments: Moments, x: str, y: str, given: tuple[str, ...]) -> Constraint:
     """Partial correlation of x and y: t with n - 2 - |given| degrees of freedom if they are independent."""
+    return independences(moments, [(x, y, given)])[0]
+
+
+def independences(moments: Moments, asked: Sequence[Independence]) -> list[Constraint]:
+    """The same of many, those with equally many others at once."""
     from scipy.special import stdtr
 
-    text = _independent(x, y, given)
-    at = [moments.names.index(v) for v in (x, y, *given)]
-    r = float(np.clip(partial_residuals(moments, at)[0], -1.0, 1.0))
-    df = moments.n - 2.0 - len(given)
-    if df <= 0:
-        nan = float("nan")
-        return Constraint("independence", text, r, "t", nan, df, nan, "too few rows for a test")
-    t = r * np.sqrt(df / max(1.0 - r * r, 1e-300))
-    return Constraint("independence", text, r, "t", float(t), df, 2.0 * float(stdtr(df, -abs(t))))
+    place = {v: i for i, v in enumerate(moments.names)}
+    by_size: dict[int, list[int]] = {}
+    for k, (_, _, given) in enumerate(asked):
+        by_size.setdefault(len(given), []).append(k)
+    r, df = np.zeros(len(asked)), np.zeros(len(asked))
+    for size, every in by_size.items():
+        step = max(1, PIECE // (2 + size) ** 2)
+        for some in (every[k : k + step] for k in range(0, len(every), step)):
+            at = np.array([[place[v] for v in (asked[k][0], asked[k][1], *asked[k][2])] for k in some], dtype=np.intp)
+            r[some] = np.clip(partial_correlations(moments.cov, at), -1.0, 1.0)
+        df[every] = moments.n - 2.0 - size
+    with np.errstate(invalid="ignore"):
+        t = r * np.sqrt(np.where(df > 0.0, df, np.nan) / np.maximum(1.0 - r * r, 1e-300))
+    p = 2.0 * stdtr(df, -np.abs(t))
+    few = "too few rows for a test"
+    return [
+        Constraint("independence", _independent(*asked[k]), r_, "t", t_, df_, p_, "" if df_ > 0.0 else few)
+        for k, (r_, t_, df_, p_) in enumerate(np.stack([r, t, df, p], axis=1).tolist())
+    ]
 
 
 def missing_independence(fit: Fitted, x: str, y: str, given: tuple[str, ...]) -> Constraint:

@@ -16,6 +16,7 @@ from halftrek.estimation import Fitted
 from halftrek.estimation.given.data_kind import data_of
 from halftrek.graphs import Graph
 from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.kept import kept
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Measures:
         )  # fmt: skip
 
 
+@kept
 def measures(fit: Fitted) -> Measures:
     """How well the fitted model reproduces the moments, by the likelihood of the values that were seen.
 

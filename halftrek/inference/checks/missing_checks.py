@@ -189,6 +189,20 @@ def partial_residuals(moments: Moments, at: list[int]) -> tuple[float, Floats, F
     return float(left[0] @ R @ left[1]), whole[0], whole[1]
 
 
+def partial_correlations(cov: Floats, at: Ints) -> Floats:
+    """Of the first two variables of each line given the others of it: ``partial_residuals`` for many."""
+    S = cov[at[:, :, None], at[:, None, :]]
+    sd = np.sqrt(np.einsum("kii->ki", S))
+    R = S / (sd[:, :, None] * sd[:, None, :])
+    left = np.tile(np.eye(2, at.shape[1]), (len(at), 1, 1))
+    if at.shape[1] > 2:
+        rounding = np.finfo(float).eps * (at.shape[1] - 2)  # as in least squares
+        solved = np.linalg.pinv(R[:, 2:, 2:], rcond=rounding, hermitian=True) @ R[:, 2:, :2]
+        left[:, :, 2:] = -np.swapaxes(solved, 1, 2)
+    spread = left @ R @ np.swapaxes(left, 1, 2)
+    return np.asarray(spread[:, 0, 1] / np.sqrt(spread[:, 0, 0] * spread[:, 1, 1]))
+
+
 def missing_scaling(fit: Fitted, test: RobustTest, df: int) -> float:
     """What the likelihood ratio is divided by in a scaled test, from the observed information of either model."""
     if test == "satorra-bentler":

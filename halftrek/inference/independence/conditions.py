@@ -101,39 +101,52 @@ class Conditions:
         return [place[p] for p, _ in self.arrows], [self.equations.index(v) for _, v in self.arrows]
 
     @cached_property
+    def _columns(self) -> tuple[Ints, Floats]:
+        """The columns of the rows that errors are made of, and their values, a line for each."""
+        used = np.asarray(self._fixed.any(axis=1))
+        used[self._places[0]] = True
+        return np.flatnonzero(used), np.ascontiguousarray(self.rows.values[:, used].T)
+
+    @cached_property
     def _sides(self) -> tuple[list[int], list[int]]:
         at = self.equations.index
         return [at(u) for u, _ in self.pairs], [at(v) for _, v in self.pairs]
+
+    @cached_property
+    def _room(self) -> tuple[Floats, Floats]:
+        """Functions of errors and products of them: new memory of this size costs more than to write to it again."""
+        n = len(self.rows.values)
+        return np.empty((len(self.equations), FUNCTIONS, n)), np.empty((self.count, n))
 
     def errors(self, free: Floats) -> Floats:
         """The errors of all equations, centred, in units of their spread."""
         mix = self._fixed.copy()
         mix[self._places] -= self.to_raw(free) * self._units
-        found = self.rows.values @ mix
+        used, columns = self._columns
+        found = (mix[used].T @ columns).T  # each error in one stretch of memory
         spread = np.sqrt(np.maximum(self.rows.average(found**2), 1e-300))
         return np.asarray(found / spread)
 
     def residuals(self, free: Floats) -> Floats:
         """The conditions, each in units of its chance variation and free of the others: J is the sum of squares."""
-        from scipy.linalg import solve_triangular
+        from scipy.linalg.lapack import dtrtrs  # what solve_triangular calls: checks cost more than nine equations
 
         sums, spread = self.rows.sums(self.products(free))
         size = np.sqrt(np.maximum(np.diag(spread), 1e-300))
         root = np.linalg.cholesky(spread / np.outer(size, size) + _FLOOR * np.eye(len(size)))
-        return np.asarray(solve_triangular(root, sums / size, lower=True, check_finite=False))
+        return np.asarray(dtrtrs(root, sums / size, lower=True)[0])
 
     def products(self, free: Floats) -> Floats:
-        """What each row adds to each condition."""
+        """What each row adds to each condition; the next call writes over it."""
         errors = self.errors(free)
-        features = np.empty((errors.shape[1], FUNCTIONS, len(errors)))
+        features, found = self._room
         for k, function in enumerate((np.tanh(errors), np.exp(-0.5 * errors**2), errors)):
-            features[:, k] = (function - self.rows.average(function)).T
-        found = np.empty((self.count, len(errors))).T
+            np.subtract(function.T, self.rows.average(function)[:, None], out=features[:, k])
         for k, (u, v) in enumerate(zip(*self._sides, strict=True)):
             for i in range(FUNCTIONS):
                 start = CONDITIONS * k + FUNCTIONS * i
-                np.multiply(features[u, i], features[v], out=found.T[start : start + FUNCTIONS])
-        return found
+                np.multiply(features[u, i], features[v], out=found[start : start + FUNCTIONS])
+        return found.T
 
     def statistic(self, free: Floats) -> float:
         """J at these weights."""

@@ -21,7 +21,7 @@ from halftrek.queries.gradients import Gradient
 if TYPE_CHECKING:
     from halftrek.bottom.choices import RobustTest
     from halftrek.data.missing.likelihood import Slope
-    from halftrek.inference.checks.constraints import Constraint
+    from halftrek.inference.checks.constraints import Constraint, Independence
     from halftrek.inference.checks.edges.modification import Test
     from halftrek.inference.checks.edges.scores import Relaxer, RowForms
     from halftrek.inference.checks.mixture import Coordinates
@@ -69,7 +69,7 @@ class DataKind:
     pairs_apart: Callable[[Fitted], int]
     covariance_error: Callable[[Fitted, Floats], float]
     covariance_scores: Callable[[Fitted, Floats], Scores]
-    independence: Callable[[Fitted, str, str, tuple[str, ...]], Constraint]
+    independences: Callable[[Fitted, Sequence[Independence]], list[Constraint]]
 
     # -- the parameters: how many data determine (free means count where districts are not separate); of numbers with
     # some gradients the asymptotic variances times n, how they vary together, what they rest on, how strong the

@@ -21,7 +21,7 @@ from halftrek.queries.gradients import Gradient
 if TYPE_CHECKING:
     from halftrek.bottom.choices import Redraw, RobustTest
     from halftrek.data.missing.likelihood import Slope
-    from halftrek.inference.checks.constraints import Constraint
+    from halftrek.inference.checks.constraints import Constraint, Independence
     from halftrek.inference.checks.edges.scores import Relaxer
     from halftrek.inference.checks.mixture import Squares
     from halftrek.inference.draws.bootstrap import Replicates
@@ -61,10 +61,10 @@ def _slope(fit: Fitted, mean: Floats, cov: Floats) -> Slope:
 # -- what few questions need, loaded when one does -------------------------------------------------------
 
 
-def _independence(fit: Fitted, x: str, y: str, given: tuple[str, ...]) -> Constraint:
-    from halftrek.inference.checks.constraints import independence
+def _independences(fit: Fitted, asked: Sequence[Independence]) -> list[Constraint]:
+    from halftrek.inference.checks.constraints import independences
 
-    return independence(fit.moments, x, y, given)
+    return independences(fit.moments, asked)
 
 
 def _columns(fit: Fitted, pieces: list[Piece], kind: Kind | None, level: float) -> Columns:
@@ -154,7 +154,7 @@ COMPLETE = DataKind(
     pairs_apart=lambda _: 0,
     covariance_error=_covariance_error,
     covariance_scores=_covariance_scores,
-    independence=_independence,
+    independences=_independences,
     determined=district_dimension,
     variances=lambda fit, gradients, kind: gradient_variances(fit, gradients, kind or "expected"),
     columns=_columns,

@@ -23,6 +23,7 @@ from halftrek.estimation.district.shape import Problem
 from halftrek.estimation.plan import Plan, Task, make_plan
 from halftrek.estimation.solve import gather, sources_of
 from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.kept import kept
 from halftrek.models import CGLSCM
 from halftrek.queries.gradients import Gradient
 
@@ -104,6 +105,22 @@ def district_information(
         state = evaluate(problem, fitted_parameters(plan, task, problem, model, scale[0]))
         matrix = fisher(state) if kind == "expected" else hessian(state)
         yield DistrictInformation(task, state, scale[0], 0.5 * matrix[0], plan.constant)
+
+
+def touched_information(fit: Fitted, kind: Kind, touching: Flags) -> list[DistrictInformation]:
+    """The same of districts with a variable in ``touching``, kept with the fit: tables ask for them piece by piece."""
+    known = _known_information(fit, kind)
+    new = touching.copy()
+    for variables in known:
+        new[list(variables)] = False
+    if new.any():
+        known.update((block.task.variables, block) for block in district_information(fit, kind, touching=new))
+    return [block for variables, block in known.items() if touching[list(variables)].any()]
+
+
+@kept
+def _known_information(fit: Fitted, kind: Kind) -> dict[tuple[int, ...], DistrictInformation]:  # noqa: ARG001 (keys)
+    return {}
 
 
 def solved(matrix: Floats, determined: Floats, flat: Floats, pulled: Floats) -> Floats:

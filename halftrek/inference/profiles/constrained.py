@@ -69,9 +69,7 @@ def local_model(land: Landscape, point: Point, bend: Floats | None = None) -> Lo
         return Local(slope, scale, 0.0, np.zeros_like(g), np.zeros_like(g), float("inf"), None, bend, fresh)
     multiplier = float(g @ q) / length
     L = (H - multiplier * bend) * np.outer(scale, scale)
-    Z = np.linalg.qr(q[:, None], mode="complete")[0][:, 1:]
-    values, vectors = np.linalg.eigh(Z.T @ L @ Z)
-    basis = Z @ vectors
+    values, basis = _across(L, q)
     top = max(float(np.abs(values).max(initial=0.0)), 1e-300)
     damped = np.maximum(np.abs(values), STIFF * top)
     along = basis.T @ g
@@ -86,10 +84,29 @@ def local_model(land: Landscape, point: Point, bend: Floats | None = None) -> Lo
     )  # fmt: skip
 
 
-def returned(land: Landscape, theta: Floats, level: float, weights: Floats, close: float) -> Point | None:
-    """A point near ``theta`` with the answer as close to ``level``; None if there is none in the parameter space."""
+def _across(L: Floats, q: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues of ``Z'LZ`` and its eigenvectors, as ``Z v``, with Z orthonormal and orthogonal to q.
+
+    Z is the reflection ``I - 2uu'`` that takes the first axis to q, without its first column: no product of matrices.
+    """
+    u = q / np.linalg.norm(q)
+    u[0] += np.copysign(1.0, u[0])
+    u /= np.linalg.norm(u)
+    half = L @ u
+    half -= (u @ half) * u
+    rest = 2.0 * np.outer(u, half)
+    values, vectors = np.linalg.eigh((L - rest - rest.T)[1:, 1:])
+    return values, np.concatenate([np.zeros((1, len(values))), vectors]) - np.outer(2.0 * u, u[1:] @ vectors)
+
+
+def placed(land: Landscape, theta: Floats) -> Point:
+    """The point at some parameters, within the parameter space."""
+    return land.at(np.maximum(theta, land.lower))
+
+
+def returned(land: Landscape, point: Point, level: float, weights: Floats, close: float) -> Point | None:
+    """A point near another with the answer as close to ``level``; None if there is none in the parameter space."""
     for _ in range(12):
-        point = land.at(np.maximum(theta, land.lower))
         if not np.isfinite(point.value):
             return None
         gap = level - land.answer(point)
@@ -101,7 +118,7 @@ def returned(land: Landscape, theta: Floats, level: float, weights: Floats, clos
         length = float(slope @ (slope / np.where(weights > 0, weights, 1.0) ** 2))
         if length == 0.0:
             return None
-        theta = point.theta + gap * slope / length
+        point = placed(land, point.theta + gap * slope / length)
     return None
 
 
@@ -161,7 +178,7 @@ def line_search(land: Landscape, point: Point, level: float, model: Local, close
     t = 1.0
     rounding = 1e-15 * (1.0 + abs(point.value))
     for _ in range(HALVINGS):
-        moved = returned(land, point.theta + t * model.step, level, model.weights, close)
+        moved = returned(land, placed(land, point.theta + t * model.step), level, model.weights, close)
         if moved is not None and moved.value <= point.value - 1e-4 * t * model.decrement + rounding:
             return moved if moved.value < point.value or t == 1.0 else None
         t /= 2.0
@@ -172,7 +189,7 @@ def _downhill(land: Landscape, point: Point, level: float, model: Local, close: 
     """Away from a saddle, to the better side."""
     assert model.escape is not None
     tried = [
-        returned(land, point.theta + t * model.escape, level, model.weights, close)
+        returned(land, placed(land, point.theta + t * model.escape), level, model.weights, close)
         for t in (1.0, -1.0, 0.1, -0.1, 0.01, -0.01)
     ]
     found = [p for p in tried if p is not None and p.value < point.value - 1e-12]
@@ -182,8 +199,8 @@ def _downhill(land: Landscape, point: Point, level: float, model: Local, close: 
 def moved_to(land: Landscape, held: Held, level: float, *, close: float) -> Iterator[Point]:
     """Points at another level to begin with: along the path of best points, and with the errors refitted."""
     theta = held.point.theta + (level - held.level) * held.model.path
-    tries = [theta, land.refit_errors(held.point, theta)]
-    for tried in sorted(tries, key=lambda t: land.at(np.maximum(t, land.lower)).value):
+    tries = [placed(land, theta), placed(land, land.refit_errors(held.point, theta))]
+    for tried in sorted(tries, key=lambda point: point.value):
         point = returned(land, tried, level, held.model.weights, close)
         if point is not None:
             yield point
@@ -205,7 +222,7 @@ def peak(land: Landscape, start: Point, *, steps: int = 100) -> Point:
             break
         step, t = -scale * (vectors @ (along / damped)), 1.0
         for _ in range(HALVINGS):
-            moved = land.at(np.maximum(point.theta + t * step, land.lower))
+            moved = placed(land, point.theta + t * step)
             if moved.value < point.value - 1e-4 * t * decrement:
                 break
             t /= 2.0

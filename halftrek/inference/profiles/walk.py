@@ -185,7 +185,7 @@ def _other_branch(walk: Walk, held: Held) -> Held | None:
     for a in order[:BRANCHES] if len(order) > 1 else []:
         alone: Floats = np.zeros(len(top.theta))
         alone[a] = 1.0
-        start = returned(land, top.theta, held.level, alone, walk.close)
+        start = returned(land, top, held.level, alone, walk.close)
         if start is None:
             continue
         found = best_at(land, start, held.level, close=walk.close, rival=held.point)

@@ -15,7 +15,7 @@ from halftrek.estimation import Fitted
 from halftrek.estimation.plan import Plan, make_plan
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.edge_slopes import EdgeSlopes
-from halftrek.inference.information.information import Kind, district_information
+from halftrek.inference.information.information import Kind, district_information, touched_information
 from halftrek.inference.information.plain import is_plain, plain_spread
 from halftrek.queries import Query
 from halftrek.queries.gradients import Gradient, linearize
@@ -46,7 +46,7 @@ def district_variances(
     of ``B g_m`` that is its own.
     """
     if isinstance(gradients, EdgeSlopes):  # means have no share in them
-        blocks = district_information(fit, information, touching=gradients.touched)
+        blocks = touched_information(fit, information, gradients.touched)
         return [(block.task.variables, block.spreads(gradients.pulled(block))) for block in blocks]
     plan = make_plan(fit.graph, fit.model.names, fit.options, raw=bool(fit.options.intercepts))
     slopes = [fit.model.B @ g.mean if g.mean.any() else np.zeros_like(g.mean) for g in gradients]

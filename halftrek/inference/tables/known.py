@@ -77,7 +77,7 @@ class Knowledge:
                 if not found[-1].identified:
                     break
             else:
-                return Settled("identified", _joined(found))
+                return found[0] if len(found) == 1 else Settled("identified", _joined(found))
         if len(effect.forms[0]) == 1 and len(effect.forms[0][0][1]) == 1:
             return self.leg(effect.forms[0][0][1][0], until)
         return self._refuted(effect, until) if effect.query is None else self._ask(effect.query, effect, until)
@@ -201,9 +201,9 @@ def remembered_knowledge(written: Written) -> Knowledge:
 
 def _remembered(memory, key, find) -> Settled:  # type: ignore[no-untyped-def]
     """Undecided ones are tried again: there may be more time now."""
-    if key not in memory or memory[key].status == "undecided":
-        memory[key] = find()
-    found: Settled = memory[key]
+    found: Settled | None = memory.get(key)
+    if found is None or found.status == "undecided":
+        found = memory[key] = find()
     return found
 
 

@@ -6,7 +6,7 @@ total effects, effects through stations and indirect effects are sums of product
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -57,12 +57,14 @@ def edge_leg(cause: str, effect: str) -> Leg:
     return Leg(cause, effect, edge=True)
 
 
-def leg(graph: Graph, cause: str, effect: str, around: Iterable[str] = ()) -> Leg:
+def leg(graph: Graph, cause: str, effect: str, around: Collection[str] = ()) -> Leg:
     """The leg, naming only what lies on its paths, so that equal effects are equal legs."""
     reach = reach_of(graph)
     inside = reach.inside(cause, effect)
-    kept = inside & reach.bits(around)
-    return edge_leg(cause, effect) if kept == inside else Leg(cause, effect, frozenset(reach.names(kept)))
+    kept = inside & reach.bits(around) if around else 0
+    if kept == inside:
+        return edge_leg(cause, effect)
+    return Leg(cause, effect, frozenset(reach.names(kept))) if kept else Leg(cause, effect)
 
 
 def around_of(graph: Graph, one: Leg) -> frozenset[str]:
@@ -118,7 +120,7 @@ def avoiding(graph: Graph, cause: str, effect: str, mediators: Iterable[str]) ->
     return PathSum((((1.0, (leg(graph, cause, effect, kept),)),),), None if kept else TotalEffect(cause, effect))
 
 
-def only_through(graph: Graph, stations: Sequence[str], mediators: Iterable[str]) -> PathSum:
+def only_through(graph: Graph, stations: Sequence[str], mediators: Collection[str]) -> PathSum:
     """All directed paths that visit the stations in this order and no other mediator."""
     legs = tuple(leg(graph, u, v, mediators) for u, v in pairwise(stations))
     return PathSum((((1.0, legs),),))
@@ -165,13 +167,18 @@ class IndirectForms(Sequence[Form]):
             raise IndexError(index)
         graph, ends = self.graph, (self.cause, self.effect)
         if index % 3 == 0:
-            whole: Form = ((1.0, (leg(graph, *ends),)),)
-            return whole if self.rest is None else (*whole, (-1.0, (self.rest,)))
+            return self._less_rest
         kept = between(graph, *ends) if self.kept is None else self.kept
         order = [v for v in graph.topological_order if v in kept]
         if index % 3 == 1:
             return tuple((1.0, (leg(graph, self.cause, m, kept), leg(graph, m, self.effect))) for m in order)
         return tuple((1.0, (leg(graph, self.cause, m), leg(graph, m, self.effect, kept))) for m in order)
+
+    @cached_property
+    def _less_rest(self) -> Form:
+        """The first form: the one that is asked for again, for the number and for its gradient."""
+        whole: Form = ((1.0, (leg(self.graph, self.cause, self.effect),)),)
+        return whole if self.rest is None else (*whole, (-1.0, (self.rest,)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,19 +218,28 @@ class Weights:
     def _number(self) -> dict[tuple[str, str], int]:
         return {edge: k for k, edge in enumerate(self.model.graph.directed)}
 
+    @cached_property
+    def _halves(self) -> tuple[Floats, Floats]:
+        """The effect of each variable on the tail of each edge, and that of its head on each variable."""
+        tails, heads = self.ends
+        return self.model.B[:, tails], np.ascontiguousarray(self.model.B[heads].T)
+
     def slope(self, one: Leg) -> Floats:
         """Derivatives in the weight of each edge."""
         tails, heads = self.ends
-        slope = np.zeros(len(tails))
         if one.edge:
+            slope = np.zeros(len(tails))
             at = self._number.get((one.cause, one.effect))
             if at is not None:
                 slope[at] = 1.0
             return slope
+        i, j = self.place[one.cause], self.place[one.effect]
+        if not one.around:
+            before, after = self._halves
+            return np.asarray(before[i] * after[j])
         B = self.effects(one.around)
-        np.multiply(B[self.place[one.cause]][tails], B[:, self.place[one.effect]][heads], out=slope)
-        if one.around:
-            slope[np.isin(heads, [self.place[v] for v in one.around])] = 0.0
+        slope = np.asarray(B[i][tails] * B[:, j][heads])
+        slope[np.isin(heads, [self.place[v] for v in one.around])] = 0.0
         return slope
 
     def estimate(self, effect: PathSum) -> float:
@@ -234,6 +250,9 @@ class Weights:
         """Its derivatives in the weight of each edge."""
         slope = np.zeros(len(self.ends[0]))
         for sign, legs in effect.forms[0]:
+            if len(legs) == 1:
+                slope += self.slope(legs[0]) if sign == 1.0 else sign * self.slope(legs[0])
+                continue
             values = [self.value(one) for one in legs]
             for k, one in enumerate(legs):
                 slope += sign * prod(values[:k] + values[k + 1 :]) * self.slope(one)

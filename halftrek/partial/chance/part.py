@@ -1,13 +1,14 @@
 """The part of a fit that a question and its assumptions are about, where the whole is large.
 
 The likelihood is a product over districts, and each factor is about the variables of a district given their parents. So
-what chance leaves of a number that some districts determine does not depend on the others: their parents may have any
-covariance, as long as none of these is caused by the districts themselves (if one is, its own district comes in).
+what chance leaves of a number that some districts determine does not depend on the others. Parents outside that the
+districts do not cause may have any covariance. One that they cause may follow in any way from all that is before it,
+whatever is between: an equation with arrows from all of these says nothing of the data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -31,29 +32,42 @@ MOST = 0.8  # share of them that a part may have
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Variables whose equations count (``own``), and with their parents all that are left (``names``)."""
+    """Variables whose equations count (``own``), and with their parents all that are left (``names``).
+
+    ``caused`` are the parents outside that the own variables cause, with all that are before them.
+    """
 
     own: frozenset[str]
     names: tuple[str, ...]
+    caused: Mapping[str, tuple[str, ...]]
 
     def graph(self, whole: Graph) -> Graph:
-        """The graph of the part, in which the parents that do not count have arcs to each other."""
-        beside = [v for v in self.names if v not in self.own]
+        """The graph of the part, in which parents that do not count say nothing of the data."""
+        beside = [v for v in self.names if v not in self.own and v not in self.caused]
         arcs = [(u, v) for u, v in whole.bidirected if u in self.own and v in self.own]
+        arrows = [(u, v) for u, v in whole.directed if v in self.own]
         return whole.with_(
-            directed=[(u, v) for u, v in whole.directed if v in self.own],
+            directed=[*arrows, *((u, v) for v, before in self.caused.items() for u in before)],
             bidirected=[*arcs, *combinations(beside, 2)],
             latents={h: kids for h, kids in whole.latents.items() if set(kids) <= self.own},
             observed=self.names,
         )
 
     def model(self, whole: CGLSCM, graph: Graph, fit: Fitted) -> CGLSCM:
-        """The model of the part; parents that do not count have the mean and the covariance of the data."""
+        """The model of the part; parents that do not count have the mean and the covariance of the data.
+
+        Those that are caused have the data's regression on all before them.
+        """
         at = self._places(whole.names)
         own = np.array([v in self.own for v in self.names])
         T = np.where(own, np.asarray(whole.T)[np.ix_(at, at)], 0.0)
         seen = np.asarray(fit.moments.select(self.names).cov)
         W = np.where(np.outer(own, own), np.asarray(whole.W)[np.ix_(at, at)], np.where(np.outer(~own, ~own), seen, 0.0))
+        for v, before in self.caused.items():
+            j, causes = self.names.index(v), [self.names.index(u) for u in before]
+            T[causes, j] = np.linalg.solve(seen[np.ix_(causes, causes)], seen[causes, j])
+            W[j], W[:, j] = 0.0, 0.0
+            W[j, j] = seen[j, j] - seen[j, causes] @ T[causes, j]
         kept = [whole.latents.index(h) for h in graph.latents]
         C, mean = np.asarray(whole.C)[kept][:, at], np.asarray(whole.mean)[at]
         return CGLSCM(self.names, T, C, mean - mean @ T, W, tuple(graph.latents), graph)
@@ -93,16 +107,15 @@ def part_of(fit: Fitted, query: Query, assumed: Sequence[Assumption]) -> Part | 
         return None
     named = {*variables_of(query), *(v for a in assumed for v in names_of(a))}
     between = graph.ancestors(named) & graph.descendants(named)
-    own = {w for v in between for w in graph.district(v)}
-    while True:
-        beside = {u for v in own for u in graph.parents(v)} - own
-        caused = beside & graph.descendants(own)
-        if not caused:
-            break
-        own |= {w for v in caused for w in graph.district(v)}
-    if len(own | beside) > MOST * len(graph):
+    own = frozenset(w for v in between for w in graph.district(v))
+    names = own.union(*(graph.parents(v) for v in own))
+    if len(names) > MOST * len(graph) or len(names) >= fit.n:
         return None
-    return Part(frozenset(own), tuple(v for v in fit.model.names if v in own or v in beside))
+    below = graph.descendants(own)
+    first = [v for v in graph.topological_order if v in names and v not in below]
+    order = [*first, *(v for v in graph.topological_order if v in names and v in below)]
+    caused = {v: tuple(order[:k]) for k, v in enumerate(order) if v in below and v not in own}
+    return Part(own, tuple(v for v in fit.model.names if v in names), caused)
 
 
 def _plain(fit: Fitted) -> bool:

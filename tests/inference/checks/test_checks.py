@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from statistics import NormalDist
 
@@ -10,14 +11,16 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import halftrek as ht
 from halftrek.data import Moments
 from halftrek.errors import InputError
 from halftrek.estimation import fit, fit_batch
 from halftrek.graphs import Graph
-from halftrek.inference.checks.constraints import ancestral, constraint_tests, independence
+from halftrek.inference.checks.constraints import ancestral, constraint_tests, independence, independences
 from halftrek.inference.checks.measures import measures
+from halftrek.inference.checks.missing_checks import partial_residuals
 from halftrek.inference.checks.multiplicity import benjamini_hochberg, holm
 from halftrek.inference.checks.residuals import explained, residuals
 from halftrek.inference.checks.tetrads import Tetrad, beyond_independences, tetrad_slope
@@ -312,3 +315,31 @@ def test_equal_weights_of_three_variables_are_tested_together() -> None:
     table = tied.tests()
     (line,) = [k for k, kind in enumerate(table["kind"]) if kind == "other constraints"]
     assert table["statistic"][line] == pytest.approx(2.0 * (free.loglik - tied.loglik), rel=1e-6)
+
+
+def test_many_independences_at_once_are_those_one_by_one() -> None:
+    """Also where the others are dependent, and where rows are fewer than they."""
+    rng = np.random.default_rng(5)
+    rows = rng.standard_normal((40, 6)) @ rng.standard_normal((6, 6)) * [1.0, 1e-4, 1e3, 1.0, 1.0, 1.0]
+    rows = np.column_stack([rows, rows[:, 2] - 3.0 * rows[:, 3]])
+    names = tuple("abcdefg")
+    moments = Moments(names, 40.0, rows.mean(axis=0), np.cov(rows.T, bias=True))
+    asked = [
+        (x, y, given)
+        for x, y in combinations("abe", 2)
+        for size in range(4)
+        for given in combinations([v for v in names if v not in (x, y)], size)
+    ]
+    found = independences(moments, asked)
+    for one, (x, y, others) in zip(found, asked, strict=True):
+        r, *_ = partial_residuals(moments, [names.index(v) for v in (x, y, *others)])
+        assert one.estimate == pytest.approx(r, rel=1e-6, abs=1e-7)
+        df = 40.0 - 2.0 - len(others)
+        t = r * np.sqrt(df / (1.0 - r * r))
+        assert one.df == df
+        assert one.statistic == pytest.approx(t, rel=1e-6, abs=1e-6)
+        assert one.p == pytest.approx(2.0 * stats.t.sf(abs(t), df), rel=1e-5)
+        assert one.constraint == f"{x} independent of {y}" + (f" given {', '.join(others)}" if others else "")
+    few = independences(replace(moments, n=4.0), [("a", "b", ("c", "d")), ("a", "b", ("c",))])
+    assert [bool(one.note) for one in few] == [True, False]
+    assert np.isnan(few[0].p)

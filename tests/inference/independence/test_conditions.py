@@ -119,3 +119,16 @@ def test_rows_that_do_not_do_are_refused() -> None:
         held_rows(ht.fit(fit.graph, holes), ("x", "m", "y"), "this test")
     dropped = ht.fit(fit.graph, holes, missing="drop")
     assert len(held_rows(dropped, ("x", "m", "y"), "this test").values) == 59
+
+
+def test_what_was_computed_before_and_other_columns_do_not_matter() -> None:
+    """Memory is written to again and again, and columns that no error is made of are left out."""
+    rng = np.random.default_rng(6)
+    values = skewed(rng, (80, 5))
+    wide = HeldRows(("z", "a", "b", "y", "c"), values, np.ones(5))
+    narrow = HeldRows(("a", "b", "c"), np.ascontiguousarray(values[:, [1, 2, 4]]), np.ones(3))
+    used = Conditions(wide, GRAPH, ("b", "c"), (("b", "c"),))
+    points = rng.standard_normal((4, 2))
+    fresh = [Conditions(narrow, GRAPH, ("b", "c"), (("b", "c"),)).residuals(point) for point in points]
+    for point, expected in zip((*points, points[0]), (*fresh, fresh[0]), strict=True):
+        assert used.residuals(point) == pytest.approx(expected, rel=1e-9)

@@ -11,6 +11,7 @@ from scipy.stats import chi2
 
 import halftrek as ht
 from halftrek.inference.information.landscape import Target
+from halftrek.inference.profiles.constrained import _across
 from halftrek.inference.profiles.profile import profile_curve, profile_ends
 from halftrek.models import CGLSCM
 from halftrek.notes import Note
@@ -253,3 +254,18 @@ def test_the_curve_refuses_several_outcomes_and_odd_numbers() -> None:
         fit.profile("x ~> y", points=1)
     with pytest.raises(ht.InputError, match="level"):
         fit.profile("x ~> y", level=1.5)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_curvature_across_a_slope_is_that_in_a_basis(size: int, sign: float) -> None:
+    """Against an orthonormal basis of all directions that leave the answer in place, and products of matrices."""
+    rng = np.random.default_rng(size)
+    half, q = rng.standard_normal((size, size)), sign * np.abs(rng.standard_normal(size))
+    L = half + half.T
+    Z = np.linalg.qr(q[:, None], mode="complete")[0][:, 1:]
+    values, basis = _across(L, q)
+    assert values == pytest.approx(np.linalg.eigvalsh(Z.T @ L @ Z) if size > 1 else np.zeros(0))
+    assert basis.T @ basis == pytest.approx(np.eye(size - 1), abs=1e-12)
+    assert basis.T @ q == pytest.approx(np.zeros(size - 1), abs=1e-12)
+    assert basis.T @ L @ basis == pytest.approx(np.diag(values), abs=1e-12)

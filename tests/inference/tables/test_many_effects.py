@@ -17,6 +17,7 @@ from halftrek.graphs.order import reachable
 from halftrek.graphs.reach import reach_of
 from halftrek.inference.evidence.strength import strengths
 from halftrek.inference.how import How
+from halftrek.inference.intervals import kind_of
 from halftrek.inference.standard_errors.factor import Slopes, joint_factor
 from halftrek.inference.tables import effects as effects_module
 from halftrek.inference.tables import known as known_module
@@ -137,3 +138,18 @@ def test_robust_errors_of_a_table_read_the_rows_once(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(effects_module, "PIECE", 1)  # each effect a piece of its own
     assert len(effect_rows(fit, How(interval="robust"))) > 20
     assert len(passes) == 1
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_robust_errors_in_pieces_are_those_of_single_questions(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The information of districts is kept from piece to piece; a single question works it out for itself."""
+    fit = fitted(seed, size=9)
+    monkeypatch.setattr(effects_module, "PIECE", 60)  # two or three effects at a time
+    rows = effect_rows(fit, How(interval="robust"))
+    known = [row for row in rows if row.kind == "total" and not np.isnan(row.est)]
+    assert len(known) > 5
+    for row in known:
+        queried = linearize(TotalEffect(row.cause, row.effect), fit.model).values
+        alone = kind_of(How(interval="robust")).spread(fit, queried, How(interval="robust"))
+        assert row.se == pytest.approx(float(alone.errors[0]), rel=1e-8)
+        assert (row.ci_high - row.ci_low) / 2.0 == pytest.approx(float(alone.reach[0]), rel=1e-8)
