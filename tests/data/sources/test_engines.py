@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,22 @@ def test_a_connection_that_is_closed_in_the_middle() -> None:
     assert 0 < seen[0] < seen[-1] == 2_000_000
     assert found.n == 2_000_000
     assert found.mean[0] == pytest.approx(1_999_999 / 2, rel=1e-14)
+
+
+def test_a_table_that_is_dropped_after_the_fit() -> None:
+    connection = duckdb.connect()
+    connection.execute("create table visits as select i::double x, (i * i % 7)::double y, i % 2 g from range(50) t(i)")
+    relation = connection.table("visits")
+    fit = ht.fit("x -> y", relation)
+    connection.execute("drop table visits")
+    again: list[Callable[[], object]] = [
+        lambda: fit.effect("x", "y", interval="robust"),
+        lambda: fit.predict(relation, "y"),
+        lambda: ht.fit("x -> y", relation, by="g"),
+    ]
+    for ask in again:
+        with pytest.raises(DataError, match=r"the DuckDB relation cannot be read: .* visits does not exist"):
+            ask()
 
 
 @pytest.mark.parametrize("names", [5, [5], [["a"]], ["a", None]])
