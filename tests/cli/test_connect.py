@@ -219,8 +219,31 @@ def test_odd_words(words: tuple[str, ...], message: str, capsys: Capture) -> Non
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    assert "pip install 'ibis-framework[oracle]'" in refused(capsys, "oracle://me@host/base")
     monkeypatch.setitem(sys.modules, "ibis", None)
     assert "pip install 'halftrek[databases]'" in refused(capsys, address_of("SQLite"))
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_columns_of_one_name(base: str, capsys: Capture) -> None:
+    """A join has them easily, and nobody knows which is meant."""
+    query = "select * from people join (select clinic, y + 1 as y from people) as others using (clinic)"
+    assert "columns named 'y'" in refused(capsys, address_of(base), query)
+
+
+def test_a_column_that_sqlite_might_have_named(tmp_path: Path, capsys: Capture) -> None:
+    """SQLite calls a second x of a join x:1; a column of this name may also be the user's."""
+    with sqlite3.connect(tmp_path / "odd.db") as connection:
+        connection.execute('create table visits (x real, "x:1" real)')
+        connection.executemany("insert into visits values (?, ?)", [(1.0, 2.0), (2.0, 1.0), (4.0, 3.0), (3.0, 5.0)])
+    connection.close()
+    address = f"sqlite:///{tmp_path / 'odd.db'}"
+    assert main(["fit", 'x -> "x:1"', "--sql", "select * from visits;", "--connect", address]) == 0
+    assert "rows" in capsys.readouterr().out
+    assert main(["fit", 'x -> "x:1"', "--sql", 'select x, "x:1" as X from visits', "--connect", address]) == 2
+    assert "several columns named 'X'" in capsys.readouterr().err
+    assert main(["fit", 'x -> "x:1"', "--sql", "selec x", "--connect", address]) == 2
+    assert "nothing else; this is 'selec'" in capsys.readouterr().err
 
 
 def test_an_analysis_file_holds_the_query_and_not_the_address(

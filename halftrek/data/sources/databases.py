@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib import import_module
 from types import ModuleType
@@ -21,6 +21,8 @@ from halftrek.data.sources.sql import parsed_select, refuse_writing
 from halftrek.errors import DataError, HalftrekError, MissingExtraError
 
 if TYPE_CHECKING:
+    import sqlite3
+
     import duckdb
     import ibis
     import psycopg
@@ -116,7 +118,18 @@ def _sqlite(address: str, query: str) -> Iterator[ibis.Table]:
     _refuse_other(query, "sqlite")
     place = Path(_file_of(address)).absolute().as_uri()
     with closing(sqlite3.connect(f"{place}?mode=ro", uri=True)) as connection:
+        _refuse_twins(_sqlite_names(connection, query), str.lower)
         yield ibis.sqlite.from_connection(connection).sql(query)
+
+
+def _sqlite_names(connection: sqlite3.Connection, query: str) -> list[str]:
+    """The names of a query's columns; SQLite itself calls a second x ``x:1``, and Ibis would never see it."""
+
+    def names(text: str) -> list[str]:
+        return [column[0] for column in connection.execute(text).description]
+
+    inside = names(f"SELECT * FROM {_inside(query)} LIMIT 0")
+    return names(query) if any(re.search(r":\d+$", name) for name in inside) else inside
 
 
 @contextmanager
@@ -135,11 +148,9 @@ def _postgres_columns(connection: psycopg.Connection[tuple[object, ...]], query:
 
     Columns of kinds that are neither numbers, texts nor dates (uuid, json, arrays) become texts, which may be labels.
     """
-    inside = f"({query.rstrip().rstrip(';')}\n) AS asked"
+    inside = _inside(query)
     described = connection.execute(f"SELECT * FROM {inside} LIMIT 0".encode()).description or ()
-    names = [column.name for column in described]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise DataError(f"the query has several columns named {twice[0]!r}; give each its own name with AS")
+    _refuse_twins([column.name for column in described])
     found: dict[str, str] = {}
     taken = []
     for column in described:
@@ -150,6 +161,18 @@ def _postgres_columns(connection: psycopg.Connection[tuple[object, ...]], query:
         taken.append(quoted if plain else f"CAST({quoted} AS text) AS {quoted}")
     odd = any(" AS text) AS " in one for one in taken)
     return (f"SELECT {', '.join(taken)} FROM {inside}" if odd else query), found
+
+
+def _inside(query: str) -> str:
+    """The query as a table of another one."""
+    return f"({query.rstrip().rstrip(';')}\n) AS asked"
+
+
+def _refuse_twins(names: Sequence[str], meant: Callable[[str], str] = str) -> None:
+    """Raise for columns of one name, as the database understands names: which of them is meant nobody knows."""
+    known = [meant(name) for name in names]
+    if twice := sorted(name for name in names if known.count(meant(name)) > 1):
+        raise DataError(f"the query has several columns named {twice[0]!r}; give each its own name with AS")
 
 
 @contextmanager
@@ -168,7 +191,11 @@ def _other(address: str, query: str) -> Iterator[ibis.Table]:
     try:
         backend = connect(address)
     except ImportError as error:
-        raise DataError(f"{shown(address)!r} needs a package that is not installed: {first_line(error)}") from None
+        extra = urlsplit(address).scheme.lower()
+        raise DataError(
+            f"{shown(address)!r} needs a package that is not installed: {first_line(error)}; "
+            f"pip install 'ibis-framework[{extra}]'"
+        ) from None
     try:
         _refuse_other(query, str(backend.dialect.__name__).lower())
         yield backend.sql(query)
@@ -185,8 +212,11 @@ def _refuse_other(query: str, dialect: str) -> None:
         statements = [one for one in sqlglot.parse(query, read=dialect) if one is not None]
     except sqlglot.errors.SqlglotError as error:
         raise DataError(f"the SQL query cannot be run: {first_line(error)}") from None
+    no_statement = (parts.Alias, parts.Condition)
     if len(statements) != 1 or not isinstance(statements[0], parts.Query):
-        said = " and ".join(type(one).__name__.lower() for one in statements) or "nothing"
+        word = repr(query.split(maxsplit=1)[0]) if statements else ""  # of a text that is no statement, as selec x
+        kinds = [word if isinstance(one, no_statement) else type(one).__name__.lower() for one in statements]
+        said = " and ".join(kinds) or "nothing"
         raise DataError(f"SQL for data is one SELECT and nothing else; this is {said}. Keep the SELECT alone")
     writing = (parts.DML, parts.DDL, parts.Command, parts.Into, parts.Lock)
     for part in statements[0].find_all(*writing):

@@ -70,6 +70,7 @@ def _about_relation(error: Exception) -> DataError:
 def _from_relation(relation: duckdb.DuckDBPyRelation) -> Source:
     columns = tuple(relation.columns)
     kinds = dict(zip(columns, map(str, relation.types), strict=True))
+    place = {v: f"#{k}" for k, v in enumerate(columns, 1)}  # asked for X beside x by its name, DuckDB would give x
     texts = frozenset(v for v, kind in kinds.items() if kind == "VARCHAR" or kind.startswith("ENUM"))
     huge = frozenset(v for v, kind in kinds.items() if kind in ("HUGEINT", "UHUGEINT"))
     refused = {
@@ -77,12 +78,12 @@ def _from_relation(relation: duckdb.DuckDBPyRelation) -> Source:
     }
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
-        query = relation.project(", ".join(f"{_as_read(v, kinds[v])} AS {_quoted(v)}" for v in wanted))
+        query = relation.project(", ".join(f"{_as_read(place[v], kinds[v])} AS {_quoted(v)}" for v in wanted))
         schema, batches = _batches(query)
         yield from from_batches(schema, batches).blocks(wanted)
 
     def labels(name: str) -> Iterator[Array]:
-        query = relation.project(_quoted(name))
+        query = relation.project(place[name])
         for batch in _batches(query)[1]:
             entries = batch.column(0).to_pylist()
             yield objects([int(x) if isinstance(x, Decimal) else x for x in entries] if name in huge else entries)
@@ -322,12 +323,11 @@ def _literal_path(path: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", path)
 
 
-def _as_read(name: str, kind: str) -> str:
+def _as_read(column: str, kind: str) -> str:
     """SQL for a column as numbers, or as texts if it holds them.
 
     A cast of truth values would be pushed into a CSV reader, which then sees text.
     """
-    column = _quoted(name)
     if not _sql_number(kind):
         return f"CAST({column} AS VARCHAR)"
     if kind in ("BIGINT", "UBIGINT"):

@@ -44,6 +44,7 @@ def _from_lazy(frame: nw.LazyFrame[IntoLazyFrame]) -> Source:
     import narwhals as nw
 
     schema = frame.collect_schema()
+    _refuse_capitals(frame, schema.names())
     texts = frozenset(v for v, kind in schema.items() if kind in (nw.String, nw.Categorical, nw.Enum))
     refused = {
         v: f"holds dates or times ({kind}), not numbers" if kind.is_temporal() else f"holds {kind} values, not numbers"
@@ -53,8 +54,8 @@ def _from_lazy(frame: nw.LazyFrame[IntoLazyFrame]) -> Source:
     truths = {v: truth(v) for v, kind in schema.items() if kind == nw.Boolean}
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
-        schema, batches = batches_of(frame.select(*wanted))
-        yield from from_batches(schema, batches).blocks(wanted)
+        kinds, batches = batches_of(frame.select(*(_readable(v, schema) for v in wanted)))
+        yield from from_batches(kinds, batches).blocks(wanted)
 
     def labels(name: str) -> Iterator[Array]:
         for batch in batches_of(frame.select(name))[1]:
@@ -105,7 +106,7 @@ def _pushed_sums(frame: nw.LazyFrame[IntoLazyFrame], request: Request) -> Sums |
     schema = frame.collect_schema()
     nans = _knows_nan(frame, schema)
     _refuse_texts(frame, [c.column for c in columns if schema[c.column].is_numeric()])
-    sample = collected(frame.select(*request.read).head(SAMPLE))
+    sample = collected(frame.select(*(_readable(v, schema) for v in request.read)).head(SAMPLE))
     entries = {v: sample.column(v).to_pylist() for v in request.read}
     guess = np.array([_guess([_number(x, c) for x in entries[c.column]]) for c in columns])
     first = _queried(frame, request, guess, schema, nans=nans, about_group=False)
@@ -126,13 +127,34 @@ def _pushed_sums(frame: nw.LazyFrame[IntoLazyFrame], request: Request) -> Sums |
     return replace(found, kinds=_kinds(frame, request, entries, nans=nans))
 
 
-def _refuse_texts(frame: nw.LazyFrame[IntoLazyFrame], numeric: Sequence[str]) -> None:
-    """Raise for texts in SQLite's columns of numbers, of which it would make zeros."""
+def _readable(name: str, schema: nw.Schema) -> nw.Expr:
+    """A column as it can be sent: PostgreSQL's decimals may have more digits than Arrow's, and may be no numbers."""
+    import narwhals as nw
+
+    column = nw.col(name)
+    return column.cast(nw.Float64) if schema[name] == nw.Decimal else column
+
+
+def _is_sqlite(frame: nw.LazyFrame[IntoLazyFrame]) -> bool:
     import narwhals as nw
 
     native = cast("ibis.Table", frame.to_native())
-    if not nw.dependencies.is_ibis_table(native) or native.get_backend().name != "sqlite" or not numeric:
+    return bool(nw.dependencies.is_ibis_table(native)) and native.get_backend().name == "sqlite"
+
+
+def _refuse_capitals(frame: nw.LazyFrame[IntoLazyFrame], names: Sequence[str]) -> None:
+    """Raise for columns x and X of SQLite, which would give the one for the other."""
+    first: dict[str, str] = {}
+    for v in names if _is_sqlite(frame) else ():
+        if (other := first.setdefault(v.lower(), v)) != v:
+            raise DataError(f"the columns {other!r} and {v!r} are one name to SQLite; rename one of them")
+
+
+def _refuse_texts(frame: nw.LazyFrame[IntoLazyFrame], numeric: Sequence[str]) -> None:
+    """Raise for texts in SQLite's columns of numbers, of which it would make zeros."""
+    if not (numeric and _is_sqlite(frame)):
         return
+    native = cast("ibis.Table", frame.to_native())
     odd = [(native[v].typeof() == "text").ifelse(1, 0).sum().name(f"t{k}") for k, v in enumerate(numeric)]
     for v, texts in zip(numeric, native.aggregate(odd).to_pyarrow().to_pylist()[0].values(), strict=True):
         if texts:
@@ -271,22 +293,29 @@ def _expression(column: Column, schema: nw.Schema, *, nans: bool) -> nw.Expr:
         known = nw.when(entry).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
         return nw.when(~entry.is_null()).then(known).otherwise(nw.lit(None, dtype=nw.Float64))
     number = entry.cast(nw.Float64)
-    if not (nans and kind.is_float()):
+    if not (nans and _may_be_nan(kind)):
         return number
-    return nw.when(~entry.is_nan()).then(number).otherwise(nw.lit(None, dtype=nw.Float64))
+    return nw.when(~number.is_nan()).then(number).otherwise(nw.lit(None, dtype=nw.Float64))
+
+
+def _may_be_nan(kind: nw.dtypes.DType) -> bool:
+    """Whether a column may hold what is not a number: floats, and decimals of PostgreSQL."""
+    import narwhals as nw
+
+    return bool(kind.is_float() or kind == nw.Decimal)
 
 
 def _knows_nan(frame: nw.LazyFrame[IntoLazyFrame], schema: nw.Schema) -> bool:
     """Whether the engine can tell what is not a number; where it cannot (SQLite), such entries are null anyway."""
     import narwhals as nw
 
-    floats = [v for v, kind in schema.items() if kind.is_float()]
+    floats = [v for v, kind in schema.items() if _may_be_nan(kind)]
     if not floats:
         return False
     if not nw.dependencies.is_ibis_table(frame.to_native()):
         return True
     try:
-        collected(frame.select(nw.col(floats[0]).is_nan()).head(1))
+        collected(frame.select(nw.col(floats[0]).cast(nw.Float64).is_nan()).head(1))
     except Exception as error:
         if type(error).__name__ != "OperationNotDefinedError":
             raise

@@ -35,7 +35,7 @@ def read_once(source: object) -> str:
         if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
             return "a pipe"
         return "a terminal" if stat.S_ISCHR(mode) else ""
-    if callable(getattr(source, "read", None)):
+    if _reads(source):
         return "an open file"
     if type(source).__name__ == "RecordBatchReader":
         return "an Arrow reader"
@@ -47,7 +47,15 @@ def is_stream(source: object) -> bool:
     if isinstance(source, str | os.PathLike):
         path = _path_of(source)
         return path == STANDARD_INPUT or bool(_OPEN_FILES.fullmatch(path)) or stat.S_ISFIFO(_mode(path))
-    return callable(getattr(source, "read", None))  # a column may be called "read"
+    return _reads(source)
+
+
+def _reads(source: object) -> bool:
+    """Whether it is an open file; a column may be called "read", and DuckDB looks for one where it is asked."""
+    try:
+        return callable(getattr(source, "read", None))
+    except Exception:  # of a relation whose table is gone: whoever reads it says so
+        return False
 
 
 def refuse_special(path: str) -> None:

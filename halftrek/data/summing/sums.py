@@ -7,7 +7,7 @@ A model needs nothing else of its rows, so that rows can stay where they are. Wh
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,6 +47,12 @@ class Request:
         """The engine's columns that are needed, each once."""
         last = () if self.weights is None else (self.weights,)
         return tuple(dict.fromkeys((*(column.column for column in self.columns), *last, *self.by)))
+
+    def in_terms_of(self, other: Mapping[str, str]) -> Request:
+        """The same of an engine whose columns have other names."""
+        columns = tuple(replace(column, column=other[column.column]) for column in self.columns)
+        weights = None if self.weights is None else other[self.weights]
+        return replace(self, columns=columns, weights=weights, by=tuple(other[v] for v in self.by))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,22 @@ def test_a_connection_that_is_closed_in_the_middle() -> None:
     assert 0 < seen[0] < seen[-1] == 2_000_000
     assert found.n == 2_000_000
     assert found.mean[0] == pytest.approx(1_999_999 / 2, rel=1e-14)
+
+
+def test_a_table_that_is_dropped_after_the_fit() -> None:
+    connection = duckdb.connect()
+    connection.execute("create table visits as select i::double x, (i * i % 7)::double y, i % 2 g from range(50) t(i)")
+    relation = connection.table("visits")
+    fit = ht.fit("x -> y", relation)
+    connection.execute("drop table visits")
+    again: list[Callable[[], object]] = [
+        lambda: fit.effect("x", "y", interval="robust"),
+        lambda: fit.predict(relation, "y"),
+        lambda: ht.fit("x -> y", relation, by="g"),
+    ]
+    for ask in again:
+        with pytest.raises(DataError, match=r"the DuckDB relation cannot be read: .* visits does not exist"):
+            ask()
 
 
 @pytest.mark.parametrize("names", [5, [5], [["a"]], ["a", None]])
@@ -297,3 +315,20 @@ def test_a_file_that_is_cut_short_while_it_is_read(name: str, tmp_path: Path) ->
     size = (tmp_path / name).stat().st_size
     with pytest.raises(DataError, match=r"'.*t\.\w+'.* (cut short|cannot be read|values where|not a number)"):
         read_moments(tmp_path / name, ["a", "b"], progress=lambda *_: os.truncate(tmp_path / name, size // 2))
+
+
+def test_columns_that_differ_in_capitals_only() -> None:
+    """DuckDB and SQLite have x and X for one name, and would give the first of them for both."""
+    import ibis
+
+    query = "select range::double as x, 100.0 - range as X, range % 2 as g, range % 5 as G from range(20)"
+    relation = duckdb.connect().sql(query)
+    assert relation.columns == ["x", "X", "g", "G"]
+    np.testing.assert_allclose(read_moments(relation, ["X", "x"]).mean, [90.5, 9.5])
+    assert ht.fit("x", relation, by="G").keys == (0, 1, 2, 3, 4)
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table t as select 1.0 as x, 5.0 as y union select 2.0, 7.0 union select 4.0, 6.0")
+    table = ibis.sqlite.from_connection(connection).table("t")
+    twins = table.select("x", X=table.y).limit(3)
+    with pytest.raises(DataError, match="the columns 'x' and 'X' are one name to SQLite; rename one of them"):
+        read_moments(twins, ["X"])

@@ -167,3 +167,24 @@ def test_odd_columns(engine: str) -> None:
 def test_odd_weights(engine: str, weights: list[Any], said: str) -> None:
     with pytest.raises(DataError, match=said):
         read_moments(odd_in(engine, {"x": ODD, "w": weights}), ["x"], weights="w")
+
+
+def test_decimals_of_any_length() -> None:
+    """PostgreSQL's numeric may have more digits than Arrow's decimals, as averages have, and may be no number."""
+    import ibis
+    import psycopg
+
+    with psycopg.connect(postgres_address()) as connection:
+        connection.execute("drop table if exists decimals")
+        connection.execute(
+            "create table decimals as select age::numeric(60, 40) / 3 as x, times::numeric as w, "
+            "case when y is null then 'NaN' else y::numeric end as y from people"
+        )
+    table = ibis.connect(postgres_address()).table("decimals")
+    here = the_table().select(x=pl.col("age") / 3, y="y", w="times")
+    for weights in (None, "w"):
+        found, wanted = (ht.fit("x -> y", source, weights=weights) for source in (table, here))
+        assert found.n == wanted.n
+        for interval in ("delta", "robust"):
+            ours, theirs = (fit.effect("x", "y", interval=interval) for fit in (found, wanted))
+            assert (ours.value, ours.se) == pytest.approx((theirs.value, theirs.se), rel=1e-10)

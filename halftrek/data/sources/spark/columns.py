@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from halftrek.bottom.frames import Columns
 from halftrek.bottom.threads import one_thread
 from halftrek.data.sources.memory import from_batches
 from halftrek.data.sources.source import Source
+from halftrek.data.sources.spark.naming import shortened, under
 from halftrek.errors import DataError
 
 if TYPE_CHECKING:
@@ -23,24 +24,28 @@ def with_columns(frame: DataFrame, made: Callable[[Source], Columns], like: Colu
     """The frame with the columns that ``made`` makes of some rows at a time; ``like`` has their names and kinds."""
     from pyspark.sql.types import DoubleType, StringType, StructField, StructType
 
-    own = frame.schema.fields
-    names = {name: name + TWIN if name in frame.columns else name for name in like}
-    for name in names.values():
-        if name in frame.columns:
+    taken = {v.lower() for v in frame.columns}  # Spark has se and SE for one
+    names = [name + TWIN if name.lower() in taken else name for name in like]
+    for name in names:
+        if name.lower() in taken:
             raise DataError(f"the frame has a column {name!r} already; rename it")
     kinds = [StringType() if isinstance(column, list) else DoubleType() for column in like.values()]
-    more = [StructField(name, kind) for name, kind in zip(names.values(), kinds, strict=True)]
-    return frame.mapInArrow(partial(_on_batches, made, names), StructType([*own, *more]))
+    plain, _ = shortened(frame)
+    more = [StructField(f"m{k}", kind) for k, kind in enumerate(kinds)]
+    found = plain.mapInArrow(partial(_on_batches, made, frame.columns), StructType([*plain.schema.fields, *more]))
+    return found.toDF(*frame.columns, *names)
 
 
 def _on_batches(
-    made: Callable[[Source], Columns], names: dict[str, str], batches: Iterable[pa.RecordBatch]
+    made: Callable[[Source], Columns], columns: Sequence[str], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """In a worker: batches with their new columns."""
     import pyarrow as pa
 
     for batch in batches:
+        named = under(columns, batch)
         with one_thread():  # other tasks work beside this one
-            found = made(from_batches(batch.schema, [batch]))
+            found = made(from_batches(named.schema, [named]))
         new = [pa.array(column, pa.string() if isinstance(column, list) else pa.float64()) for column in found.values()]
-        yield pa.RecordBatch.from_arrays([*batch.columns, *new], [*batch.schema.names, *(names[v] for v in found)])
+        names = [*batch.schema.names, *(f"m{k}" for k in range(len(new)))]
+        yield pa.RecordBatch.from_arrays([*batch.columns, *new], names)

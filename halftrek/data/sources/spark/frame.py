@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Never, TypeGuard, cast
 
@@ -16,6 +16,7 @@ from halftrek.data.sources.source import KEY, TIMES, Source, State
 from halftrek.data.sources.spark.columns import with_columns
 from halftrek.data.sources.spark.jobs import STATES, about_spark, as_row, fetched, larger_batches, own_place
 from halftrek.data.sources.spark.merging import merged
+from halftrek.data.sources.spark.naming import shortened, under
 from halftrek.data.sources.spark.sums import FEW_BY_GROUP, expression, quick_sums, quoted
 from halftrek.data.summing.sums import Request, Sums
 from halftrek.errors import DataError, HalftrekError
@@ -45,6 +46,7 @@ def from_spark(frame: object) -> Source:
     with in_our_words(about_spark):
         kinds = {field.name: field.dataType for field in frame.schema.fields}
         columns = tuple(frame.columns)
+        plain, short = shortened(frame)
     texts = frozenset(v for v, kind in kinds.items() if type(kind).__name__ in _TEXTS)
     refused = {
         v: f"holds {kind.simpleString()} values, not numbers"
@@ -55,24 +57,24 @@ def from_spark(frame: object) -> Source:
 
     def sums(request: Request) -> Sums | None:
         with in_our_words(about_spark):
-            return quick_sums(frame, request)
+            return quick_sums(plain, request.in_terms_of(short))
 
     def values(name: str, most: int) -> list[Hashable]:
         with in_our_words(about_spark):
-            some = frame.selectExpr(f"{quoted(name)} as v").distinct().limit(most)
+            some = plain.selectExpr(f"{short[name]} as v").distinct().limit(most)
             parts = fetched(some.mapInArrow(_packed, STATES))
             found = [x for part in parts for x in cast("list[Hashable]", part)]
             return sorted(found, key=lambda x: (x is None, str(x)))
 
     def chosen(labels: Mapping[str, object]) -> object:
-        found = frame
+        found = plain
         for v, label in labels.items():
-            found = found.filter(frame[quoted(v)].eqNullSafe(label))  # type: ignore[arg-type]
-        return found
+            found = found.filter(plain[short[v]].eqNullSafe(label))  # type: ignore[arg-type]
+        return found.toDF(*columns)
 
     def counted(names: tuple[str, ...]) -> object:
         with in_our_words(about_spark):
-            return _counted(frame, names)
+            return _counted(plain, [short[v] for v in names]).toDF(*names, KEY, TIMES)
 
     def added(made: Callable[[Source], Columns], like: Columns) -> Frame:
         with in_our_words(about_spark):
@@ -80,17 +82,16 @@ def from_spark(frame: object) -> Source:
 
     return Source(
         columns, _no_rows, refused, labels=_no_rows, texts=texts, codings=truths, values=values, sums=sums,
-        widest=FEW_BY_GROUP, parts=in_our_words(about_spark)(partial(_spread, frame)), where=chosen,
+        widest=FEW_BY_GROUP, parts=in_our_words(about_spark)(partial(_spread, plain, short)), where=chosen,
         counted=counted, added=added,
     )  # fmt: skip
 
 
-def _counted(frame: DataFrame, names: tuple[str, ...]) -> DataFrame:
+def _counted(frame: DataFrame, own: Sequence[str]) -> DataFrame:
     """Each row once, with its key and how often it occurs; in one order, so that sums of a part end on one digit.
 
     A hash passes over nulls, so that what is null is told to it besides.
     """
-    own = [quoted(v) for v in names]
     once = frame.selectExpr(*own).groupBy(*own).agg(expression(frame, f"count(1) as {quoted(TIMES)}"))
     marks = ", ".join(f"isnull({v}), {v}" for v in own)
     found = once.selectExpr(*own, f"xxhash64({marks}) as {quoted(KEY)}", quoted(TIMES))
@@ -113,6 +114,7 @@ def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _spread(
     frame: DataFrame,
+    short: Mapping[str, str],
     columns: tuple[str, ...],
     work: Callable[[Source], State],
     merge: Callable[[State, State], State],
@@ -120,17 +122,18 @@ def _spread(
 ) -> State | None:
     """Each partition is one task; a task that fails is run again by Spark and gives the same.
 
-    Rows of the same labels in ``together`` are brought into one partition first, so that the states of parts do not
-    each have them all.
+    The frame's columns have short names, ``short`` by those that the work knows. Rows of the same labels in
+    ``together`` are brought into one partition first, so that the states of parts do not each have them all.
     """
-    chosen = frame.select(*(frame[quoted(v)] for v in columns))
+    chosen = frame.select(*(short[v] for v in columns))
     if together:
-        chosen = chosen.repartition(*(chosen[quoted(v)] for v in together))
+        chosen = chosen.repartition(*(short[v] for v in together))
     with larger_batches(frame.sparkSession, len(columns)):
-        return merged(chosen.mapInArrow(partial(_on_batches, work, merge), STATES), merge)
+        return merged(chosen.mapInArrow(partial(_on_batches, columns, work, merge), STATES), merge)
 
 
 def _on_batches(
+    columns: tuple[str, ...],
     work: Callable[[Source], State],
     merge: Callable[[State, State], State],
     batches: Iterable[pa.RecordBatch],
@@ -139,7 +142,7 @@ def _on_batches(
     place = own_place()
     state: State | None = None
     try:
-        for some in _together(batches):
+        for some in _together(under(columns, batch) for batch in batches):
             with one_thread():  # other tasks work beside this one
                 more = work(from_batches(some[0].schema, some))
             state = more if state is None else merge(state, more)
