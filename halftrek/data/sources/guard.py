@@ -57,7 +57,9 @@ def interruptible(
     done = Event()
     Thread(target=work, daemon=True).start()
     try:
-        while not done.wait(None if tick is None else every):
+        while not done.wait(
+            every
+        ):  # never for long: polars has waits begin again after Ctrl-C, which Python then misses
             if tick is not None:
                 tick()
     except KeyboardInterrupt:

@@ -258,6 +258,19 @@ def test_an_interruption_while_a_file_is_read(
         read_moments(tmp_path / name, ["a"])
 
 
+def test_an_interruption_is_heard_beside_polars() -> None:
+    """Once polars is imported, waits begin again after Ctrl-C: one without an end would never hear of it."""
+    code = (
+        "import os, signal, threading, polars; from halftrek.data.sources.guard import interruptible\n"
+        "stopped = threading.Event()\n"
+        "threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "try: interruptible(lambda: print('not stopped:', not stopped.wait(15.0)), stopped.set)\n"
+        "except KeyboardInterrupt: print('heard')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["not stopped: False", "heard"]
+
+
 def test_what_is_no_interruption() -> None:
     assert not is_interruption(ValueError("Query interrupted"))
     with pytest.raises(MemoryError), in_our_words(lambda error: DataError(str(error))):
