@@ -263,7 +263,8 @@ def test_errors_are_ours() -> None:
         ("[PYTHON_VERSION_MISMATCH] Python in worker has different version", "another Python than this one"),
         ("Cannot call methods on a stopped SparkContext", "the Spark session is gone"),
         ("[SESSION_CLOSED] the session was closed", "the Spark session is gone"),
-        ("[SESSION_OR_CONTEXT_NOT_EXISTS] SparkContext should be created first", "the Spark session is gone"),
+        ("[SESSION_OR_CONTEXT_NOT_EXISTS] there is no context", "the Spark session is gone"),
+        ("SparkContext or SparkSession should be created first.", "the Spark session is gone"),  # of Spark 3.5
         ("[UNRESOLVED_COLUMN] a column `q` cannot be resolved", "the Spark frame cannot be read: .*q"),
     ],
 )
@@ -293,13 +294,11 @@ except ht.DataError as error:
     print("OURS", error)
 """
 
-
 STOPPED_IN_THE_MIDDLE = """
 import threading, time
 import halftrek as ht
 from tests.data.sources.engine_tables import spark_session
 session = spark_session()
-session.range(1).count()
 
 def slow(batches):
     for batch in batches:
@@ -307,7 +306,13 @@ def slow(batches):
         yield batch
 
 frame = session.range(9).selectExpr("id + 0.5 as a", "id * 0.25 as b").mapInArrow(slow, "a double, b double")
-threading.Timer(3.0, session.stop).start()
+
+def stop():
+    while not session.sparkContext.statusTracker().getActiveStageIds():  # until rows are read, on any machine
+        time.sleep(0.1)
+    session.stop()
+
+threading.Thread(target=stop, daemon=True).start()
 try:
     ht.fit("a -> b", frame)
 except ht.DataError as error:

@@ -24,7 +24,7 @@ TICK = 0.3  # seconds between two looks at how far a job is
 
 _LOST = ("stopped", "closed", "connection refused", "session_not_found", "session not found", "invalid_handle",
          "unavailable", "py4jnetworkerror", "gateway", "no active spark", "failed to connect",
-         "session_or_context_not_exists")  # fmt: skip
+         "session_or_context_not_exists", "should be created first")  # fmt: skip
 
 
 class _Stage(Protocol):
