@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 
 import halftrek as ht
+from halftrek.data.columns.ordered import in_order, ordered_columns
 from halftrek.errors import DataError
 from tests.results.test_column_kinds import front_door
 
@@ -34,6 +35,27 @@ def test_files_that_call_columns_ordered_are_believed(tmp_path: Path) -> None:
         DataError, match=r"for levels in an order give them, the lowest first, as kinds=\{'m': \[...\]\}"
     ):
         ht.fit("x -> m", tmp_path / "unordered.parquet")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"_PL_ENUM_VALUES2": "3;low5;m;ïd4;high"},
+        {"_PL_ENUM_VALUES": "3;low5;m;ïd4;high"},
+        {"POLARS.CATEGORICAL_TYPE": "ENUM"},
+        {},
+    ],
+)
+def test_enums_as_versions_of_polars_write_them(said: dict[str, str], tmp_path: Path) -> None:
+    levels = ["low", "m;ïd", "high"]
+    texts = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2, 0], pa.int32()), pa.array(levels))
+    table = pa.Table.from_arrays([texts], schema=pa.schema([pa.field("m", texts.type, metadata=said)]))
+    pa.parquet.write_table(table, tmp_path / "polars.parquet")
+    with pa.ipc.new_file(tmp_path / "polars.arrow", table.schema) as file:
+        file.write_table(table)
+    expected = {"m": in_order("m", tuple(levels))} if said else {}
+    for source in (table, tmp_path / "polars.parquet", tmp_path / "polars.arrow"):
+        assert ordered_columns(source) == expected
 
 
 def test_types_of_duckdb_that_somebody_made_have_an_order() -> None:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 PARQUET = (".parquet", ".pq")
 ARROW = (".feather", ".arrow", ".ipc")
-_ENUM = b"_PL_ENUM_VALUES2"  # where polars writes the levels of an Enum, each after its length
+_ENUMS = (b"_PL_ENUM_VALUES2", b"_PL_ENUM_VALUES")  # where polars writes the levels of an Enum, each after its length
+_OLD_ENUM = (b"POLARS.CATEGORICAL_TYPE", b"ENUM")  # and where the first of version 1 says that a dictionary has them
 
 
 def ordered_columns(data: object) -> dict[str, Category]:
@@ -64,12 +65,12 @@ def _of_file(path: str) -> dict[str, list[object]]:
         try:
             if path.lower().endswith(PARQUET):
                 schema = parquet.read_schema(path)
-                names = [f.name for f in schema if pa.types.is_dictionary(f.type) and f.type.ordered]
+                names = [f.name for f in schema if _has_order(f)]
                 return _enums(schema) | (_of_arrow(parquet.read_table(path, columns=names)) if names else {})
             with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
-                ordered = any(pa.types.is_dictionary(f.type) and f.type.ordered for f in reader.schema)
+                ordered = any(_has_order(f) for f in reader.schema)
                 return _enums(reader.schema) | (_of_arrow(reader.read_all()) if ordered else {})
-        except (pa.ArrowException, OSError):
+        except (pa.ArrowException, OSError, KeyError):  # the last of a type that an older pyarrow does not know
             return {}
     except ImportError:
         return {}
@@ -95,14 +96,21 @@ def _of_relation(relation: duckdb.DuckDBPyRelation) -> dict[str, list[object]]:
 
 
 def _enums(schema: pa.Schema) -> dict[str, list[object]]:
-    texts = {f.name: (f.metadata or {}).get(_ENUM, b"").decode() for f in schema}
-    return {v: _unpacked(text) for v, text in texts.items() if text}
+    texts = {f.name: text for f in schema for key, text in (f.metadata or {}).items() if key in _ENUMS and text}
+    return {v: _unpacked(text) for v, text in texts.items()}
 
 
-def _unpacked(text: str) -> list[object]:
+def _has_order(field: pa.Field) -> bool:
+    """True if the levels of a dictionary stand in their order."""
+    import pyarrow as pa
+
+    key, enum = _OLD_ENUM
+    return pa.types.is_dictionary(field.type) and (field.type.ordered or (field.metadata or {}).get(key) == enum)
+
+
+def _unpacked(rest: bytes) -> list[object]:
     """``3;low4;high`` as its words; lengths are those of the words in bytes."""
     found: list[object] = []
-    rest = text.encode()
     while match := re.match(rb"(\d+);", rest):
         end = match.end() + int(match[1])
         found.append(rest[match.end() : end].decode())
@@ -116,7 +124,7 @@ def _of_arrow(table: pa.Table) -> dict[str, list[object]]:
 
     found = {}
     for field in table.schema:
-        if pa.types.is_dictionary(field.type) and field.type.ordered:
+        if _has_order(field):
             column = table.column(field.name)
             pieces = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
             levels = [piece.dictionary.to_pylist() for piece in pieces]
