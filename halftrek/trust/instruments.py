@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from halftrek.inference.evidence.evidence import student_quantile
 from halftrek.inference.instruments.anderson_rubin import Ends, anderson_rubin_set
 from halftrek.inference.instruments.equation import Equation
 from halftrek.inference.instruments.numbers import tsls_errors
@@ -35,7 +36,7 @@ def judged_slope(given: Equation, spread: Spread, cause: int, strength: float, l
     named = ", ".join(given.instruments)
     if strength >= SURE:
         free = given.second_free if spread.clusters is None else spread.clusters - 1.0
-        reach = _student(level, free) * error
+        reach = float(student_quantile(level, np.array(free))) * error
         return JudgedSlope(value, error, (value - reach, value + reach), "standard error")
     if len(given.causes) > 1:
         none = note("no set for several causes", instruments=named)
@@ -55,9 +56,3 @@ def _range(low: float, high: float) -> str:
     if low == -np.inf:
         return "all values" if high == np.inf else f"all below {high:.4g}"
     return f"all above {low:.4g}" if high == np.inf else f"{low:.4g} to {high:.4g}"
-
-
-def _student(level: float, free: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(free, 0.5 + level / 2.0))

@@ -13,6 +13,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Floats
 from halftrek.estimation import Fitted
+from halftrek.inference.evidence.evidence import student_quantile
 from halftrek.partial.assumptions.checks import covariates
 from halftrek.queries import DirectEffect, Query, TotalEffect, evaluate
 
@@ -60,11 +61,11 @@ class Regression:
 
     def _critical(self, level: float) -> float:
         """Student's t with one degree of freedom less, for the hidden cause that would have been in the regression."""
-        return _student(level, self.df - 1.0) / float(np.sqrt(self.df - 1.0))
+        return float(student_quantile(level, np.array(self.df - 1.0))) / float(np.sqrt(self.df - 1.0))
 
     def quantile(self, level: float) -> float:
         """How many standard errors an interval reaches."""
-        return _student(level, self.df)
+        return float(student_quantile(level, np.array(self.df)))
 
     def bias(self, first: float, second: float) -> float:
         """How far a hidden cause moves the slope that explains these shares of cause and effect."""
@@ -73,12 +74,6 @@ class Regression:
     def adjusted_se(self, first: float, second: float) -> float:
         """The standard error of the slope, had the hidden cause been in the regression."""
         return self.se * float(np.sqrt((1.0 - second) / (1.0 - first) * self.df / (self.df - 1.0)))
-
-
-def _student(level: float, df: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(df, 0.5 + level / 2.0))
 
 
 def regression_of(fitted: Fitted, cause: str, effect: str) -> Regression:

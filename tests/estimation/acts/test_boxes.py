@@ -44,7 +44,7 @@ def test_shares_are_integrals_of_the_density(size: int) -> None:
 def test_shares_of_larger_boxes_are_those_of_scipy(size: int) -> None:
     low, high, R = some_boxes(size, 8, 10 + size)
     normal = stats.multivariate_normal(np.zeros(size), R, seed=1)
-    normal.abseps, normal.releps, normal.maxpts = 1e-6, 1e-6, 2_000_000  # scipy 1.12 takes them here alone
+    normal.abseps, normal.releps, normal.maxpts = 1e-6, 1e-6, 2_000_000  # older versions of scipy take them here alone
     slow = [float(normal.cdf(b, lower_limit=a)) for a, b in zip(low, high, strict=True)]
     np.testing.assert_allclose(box_shares(low, high, R), slow, rtol=2e-4, atol=1e-5)
 

@@ -108,6 +108,23 @@ def test_a_district_that_adds_nothing_may_be_without_rows_to_spare() -> None:
     assert beside.growth()[0] == pytest.approx(np.sqrt(50 / 47))
 
 
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99, 0.9999])
+def test_students_quantiles_have_all_their_digits(level: float) -> None:
+    odds = 1.0 - level**2
+    four = np.cos(np.arccos(np.sqrt(odds)) / 3.0) / np.sqrt(odds)
+    closed = [np.tan(np.pi * level / 2.0), level * np.sqrt(2.0 / odds), 2.0 * np.sqrt(four - 1.0)]
+    np.testing.assert_allclose(student_quantile(level, np.array([1.0, 2.0, 4.0])), closed, rtol=1e-11)
+    free = np.array([0.3, 1.7, 39.0, 599.0, 1e6])
+    np.testing.assert_allclose(stats.t.sf(student_quantile(level, free), free), 0.5 - level / 2.0, rtol=1e-11)
+
+
+def test_quantiles_without_freedom_and_with_all_of_it() -> None:
+    found = student_quantile(0.95, np.array([-1.0, 0.0, 1e-4, np.inf]))
+    np.testing.assert_array_equal(found[:2], np.inf)
+    assert found[2] > 1e90
+    assert found[3] == pytest.approx(1.959963984540054, rel=1e-15)
+
+
 def test_p_values_go_with_intervals() -> None:
     for free in (1.0, 4.0, 30.0):
         quantile = student_quantile(0.9, np.array(free))
