@@ -31,7 +31,7 @@ from benchmarks import engines_page
 
 PIECE = 500_000  # rows that are made at a time
 THREADS = 2  # of the engines
-ROUNDS = 5  # one reading varies by a sixth
+ROUNDS = 3  # one reading varies by a sixth
 
 
 @dataclass(frozen=True)

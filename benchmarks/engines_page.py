@@ -20,7 +20,7 @@ HEAD = "| table | bare, s | sums, s | times | bare, MB | sums, MB | numbers, MB 
 PAGE = """# Large tables
 
 What the moments of a large table cost: all means and covariances, which is all that a fit reads. *Bare* adds up each
-column by the engine's own means, *sums* is `ht.moments`; each is the median of five processes, taken in turn. Seconds
+column by the engine's own means, *sums* is `ht.moments`; each is the median of three processes, taken in turn. Seconds
 are of the processor (all threads together), since several processes may share a machine; *times* is their ratio. Memory
 (MB) is the peak of each process beyond what it needs before it reads the first row, beside the size of the numbers that
 are read, as floats in memory. `python -m benchmarks.engines --write` has made this page in one run, and makes it again.
