@@ -111,9 +111,9 @@ def part_of(fit: Fitted, query: Query, assumed: Sequence[Assumption]) -> Part | 
     names = own.union(*(graph.parents(v) for v in own))
     if len(names) > MOST * len(graph) or len(names) >= fit.n:
         return None
-    below = graph.descendants(own)
-    first = [v for v in graph.topological_order if v in names and v not in below]
-    order = [*first, *(v for v in graph.topological_order if v in names and v in below)]
+    # What is named comes late: an arrow from it to a parent that it does not cause would make a way that is not there.
+    below, late = graph.descendants(own), graph.descendants(named)
+    order = sorted((v for v in graph.topological_order if v in names), key=lambda v: (v in late, v in below))
     caused = {v: tuple(order[:k]) for k, v in enumerate(order) if v in below and v not in own}
     return Part(own, tuple(v for v in fit.model.names if v in names), caused)
 

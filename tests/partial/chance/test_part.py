@@ -57,6 +57,31 @@ def test_so_they_are_where_the_districts_cause_parents_of_theirs(
     assert np.array(small.interval_pieces) == pytest.approx(np.array(whole.interval_pieces), rel=1e-4, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("r -> r2 -> x -> y; r -> u -> y; w -> u; x <-> w; x <-> y; u <-> r2", "x ~> y"),
+        ("r -> r2 -> x -> y -> z; r -> u -> y; w -> u; x <-> w; x <-> y; u <-> r2; z <-> w", "x ~> z"),
+        ("x -> y; u -> y; w -> u; t -> u; w -> v -> y; x <-> w; x <-> y; t <-> v; t -> s -> x", "x ~> y"),
+    ],
+)
+def test_total_effects_gain_no_way_through_such_parents(
+    text: str, question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = ht.graph(text)
+    model = random_model(graph, random_state=1)
+    fit = ht.fit(graph, dict(zip(model.names, model.sample(200, random_state=1).T, strict=True)))
+    whole = fit.bounds(question, assume="|corr(x <-> y)| <= 0.3")
+    monkeypatch.setattr(part, "LARGE", 0)
+    monkeypatch.setattr(part, "MOST", 1.0)
+    found = part.part_of(fit, ht.parse_question(question), ())
+    assert found is not None
+    assert found.caused
+    small = fit.bounds(question, assume="|corr(x <-> y)| <= 0.3")
+    assert [small.low, small.high] == pytest.approx([whole.low, whole.high], rel=1e-6, nan_ok=True)
+    assert np.array(small.interval_pieces) == pytest.approx(np.array(whole.interval_pieces), rel=1e-4, abs=1e-5)
+
+
 def test_a_parent_that_the_districts_cause_follows_from_all_before_it() -> None:
     """The district of x and y has m as a parent, which x causes: how, and what else does, is not looked at."""
     graph = ht.graph("a -> x -> m -> y; x <-> y; b -> m; y -> c -> d; e -> d; f -> e; g -> f; h -> g; i; j; k; l; n")
