@@ -33,13 +33,15 @@ def test_products_are_effects_along_paths(rows: pd.DataFrame) -> None:
         share = fit.query("(x -> m -> y) / (x ~> y)", interval=interval)
         assert table.loc["share", "est"] == pytest.approx(share.value, rel=1e-9)
         assert table.loc["share", "se"] == pytest.approx(share.se, rel=1e-6)
-    table = fit.params(interval="delta").set_index(["lhs", "op"])
-    up = table.loc[("up", ":="), "est"]
-    assert up == pytest.approx(table.loc[("m", "~1"), "est"] + table.loc[("m", "~"), "est"], rel=1e-9)
+    table = fit.params(interval="delta")
+    up, start, slope = (
+        table[(table["lhs"] == v) & (table["op"] == op)] for v, op in (("up", ":="), ("m", "~1"), ("m", "~"))
+    )
+    assert up["est"].item() == pytest.approx(start["est"].item() + slope["est"].item(), rel=1e-9)
     simple = np.column_stack([np.ones(300), rows["x"]])
     error = rows["m"] - simple @ np.linalg.lstsq(simple, rows["m"], rcond=None)[0]
     along = np.ones(2) @ np.linalg.inv(simple.T @ simple) @ np.ones(2)
-    assert table.loc[("up", ":="), "se"] == pytest.approx(np.sqrt(along * (error**2).mean()), rel=1e-6)
+    assert up["se"].item() == pytest.approx(np.sqrt(along * (error**2).mean()), rel=1e-6)
 
 
 def test_bootstraps_draw_them_too(rows: pd.DataFrame) -> None:
