@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import Any, cast
 
 import numpy as np
@@ -191,7 +191,7 @@ def _summed(reader: RowReader, missing: Missing) -> tuple[GroupState, tuple[Kind
     return found, kinds
 
 
-def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Hashable, RowReader]:
+def rows_by_group(reader: RowReader, groups: GroupMoments) -> Mapping[Hashable, RowReader]:
     """The rows of each group on their own: where an engine has them, or by one pass that takes them into memory."""
     there = _left_there(reader, groups)
     if there is not None:
@@ -224,25 +224,49 @@ def rows_by_group(reader: RowReader, groups: GroupMoments) -> dict[Hashable, Row
     return found
 
 
-def _left_there(reader: RowReader, groups: GroupMoments) -> dict[Hashable, RowReader] | None:
-    """The rows of each group as a query of the engine that holds them; None where no engine does."""
-    columns = [v for v in reader.by if isinstance(v, str)]
+@dataclass(frozen=True)
+class _LeftThere(Mapping[Hashable, RowReader]):
+    """The rows of each group as a query of the engine that holds them, made when the group is asked for.
+
+    An engine takes milliseconds and memory for each query: too much for those of all of fifty thousand groups.
+    """
+
+    reader: RowReader
+    groups: GroupMoments
+    columns: tuple[str, ...]
+    where: Callable[[Mapping[str, object]], object]
+
+    @cached_property
+    def place(self) -> dict[Hashable, int]:
+        return {key: i for i, key in enumerate(self.groups.keys)}
+
+    def __getitem__(self, key: Hashable) -> RowReader:
+        i = self.place[key]
+        labels = self.groups.keys[i] if self.groups.by else (self.groups.keys[i],)
+        one = self.groups.weighting_of(i)
+        return replace(
+            self.reader,
+            source=self.where(dict(zip(self.columns, labels, strict=True))),
+            by=(),
+            missing="fiml" if i in self.groups.patterns else "drop",
+            sampling=one.mean if isinstance(one, Sampled) else None,
+        )
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.groups.keys)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+
+def _left_there(reader: RowReader, groups: GroupMoments) -> _LeftThere | None:
+    """The rows of each group where an engine has them; None where none does."""
+    columns = tuple(v for v in reader.by if isinstance(v, str))
     with opened_source(reader.source, reader.names, reader.categories) as source:
         where = source.where
     if where is None or len(columns) < len(reader.by):
         return None
-    found = {}
-    for i, key in enumerate(groups.keys):
-        labels = dict(zip(columns, key if groups.by else (key,), strict=True))
-        one = groups.weighting_of(i)
-        found[key] = replace(
-            reader,
-            source=where(labels),
-            by=(),
-            missing="fiml" if i in groups.patterns else "drop",
-            sampling=one.mean if isinstance(one, Sampled) else None,
-        )
-    return found
+    return _LeftThere(reader, groups, columns, where)
 
 
 def _keys(codes: Iterable[tuple[Hashable, ...]], *, several: bool) -> list[Hashable]:

@@ -5,7 +5,7 @@ Groups in whose columns normal variables are behind categories, or categories ac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -105,7 +105,7 @@ class FittedGroups(Portable, Faces):
         return {key: i for i, key in enumerate(self.keys)}
 
     @cached_property
-    def _rows(self) -> dict[object, RowReader]:
+    def _rows(self) -> Mapping[Hashable, RowReader]:
         return {} if self.rows is None else rows_by_group(self.rows, self.groups)
 
     @cached_property

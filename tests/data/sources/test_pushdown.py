@@ -188,3 +188,25 @@ def test_decimals_of_any_length() -> None:
         for interval in ("delta", "robust"):
             ours, theirs = (fit.effect("x", "y", interval=interval) for fit in (found, wanted))
             assert (ours.value, ours.se) == pytest.approx((theirs.value, theirs.se), rel=1e-10)
+
+
+def test_rows_of_a_group_are_asked_for_when_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query for each of fifty thousand groups would take minutes, and more memory than Spark has."""
+    import narwhals as nw
+
+    asked: list[str] = []
+    plain = nw.LazyFrame.filter
+
+    def counted(self: Any, *conditions: Any) -> Any:
+        asked.append(str(conditions))
+        return plain(self, *conditions)
+
+    monkeypatch.setattr(nw.LazyFrame, "filter", counted)
+    found, wanted = (
+        ht.fit("age -> share", source, by="clinic") for source in (table_in("Ibis on SQLite"), the_table())
+    )
+    found.effect("age", "share")
+    assert len(set(asked)) == 1  # one group of forty stands for all where the question is looked at
+    ours, theirs = (fits[7].effect("age", "share", interval="robust") for fits in (found, wanted))
+    assert (ours.value, ours.se) == pytest.approx((theirs.value, theirs.se), rel=1e-8)
+    assert len(set(asked)) == 2
