@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -54,6 +55,7 @@ def results() -> dict[str, Any]:
         return found | {"wide moments": wide.moments.cov, "wide implied": wide.model.cov}
 
 
+@cache
 def with_threads(count: int, *, as_set: bool = False) -> dict[str, Any]:
     """What a process finds whose BLAS may use so many threads; ``as_set``: without threadpoolctl it does use them."""
     names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

@@ -44,9 +44,9 @@ def highest_maxima(problem: Problem) -> tuple[Floats, Floats]:
         r = np.concatenate([np.ones((len(t), 1)), -t], axis=1)
         shared = (r * v).sum(axis=1) / (r[:, None] @ own @ r[:, :, None])[:, 0, 0]  # of v with r, given Z
         value = value + np.log(rest) + 2.0
+        others = slopes[:, :, -1] - shared[:, None] * (slopes[:, :, :-1] @ r[:, :, None])[:, :, 0]
     theta = np.zeros((len(G), shape.parameters))
-    theta[:, mine] = t
-    theta[:, theirs] = slopes[:, :, -1] - shared[:, None] * (slopes[:, :, :-1] @ r[:, :, None])[:, :, 0]
+    theta[:, mine], theta[:, theirs] = t, others
     known = np.isfinite(theta).all(axis=1) & np.isfinite(value)
     return np.where(known[:, None], theta, 0.0), np.where(known, value, np.nan)
 
