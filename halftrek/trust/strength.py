@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,8 +24,12 @@ from halftrek.identification.recipes.slopes import solve_with_slope
 from halftrek.inference.evidence.rows_behind import has_rows, sampled
 from halftrek.inference.information.base import kind_of_data
 from halftrek.inference.information.robust import is_clustered, mean_squares
+from halftrek.inference.kept import kept
 from halftrek.notes import Note, note
 from halftrek.queries import DirectEffect, PathEffect, Query, TotalEffect
+
+if TYPE_CHECKING:
+    from halftrek.identification.study import Study
 
 STRONG = 10.0  # first-stage F from which an instrument counts as strong (Staiger and Stock 1997)
 BUDGET = 0.2  # seconds to find the formula that names what is weak
@@ -47,7 +52,19 @@ class Strength:
 
 def quick_verdict(fit: Fitted, query: Query) -> Verdict:
     """The verdict with the formula that names what is weak, if it is found soon."""
-    return identification.identify(fit.graph, query, budget=BUDGET, witness=False)
+    if not fit.graph.hidden:
+        return identification.identify(fit.graph, query, budget=BUDGET, witness=False)
+    from halftrek.identification.decision import decide
+
+    return decide(_study(fit), query, scope="linear", budget=BUDGET, witness=False)
+
+
+@kept
+def _study(fit: Fitted) -> Study:
+    """One for all questions: searches for a second solution, which hidden variables need, are about the graph."""
+    from halftrek.identification.study import Study
+
+    return Study(fit.graph)
 
 
 def weakest_step(fit: Fitted, query: Query, verdict: Verdict, error: float) -> Strength | None:

@@ -28,8 +28,11 @@ SAVED = Path(__file__).parents[1] / "reference" / "saved"
 
 @pytest.fixture(scope="module")
 def fit() -> ht.Fit:
-    rows = random_model(GRAPH, random_state=3).sample(2_000, random_state=4)
-    return ht.fit(GRAPH, rows, noise={"w": 1.0}, coefficients={"a -> y": 0.25})
+    """With some weights held, near where they are: of a model that fits badly much more is worked out."""
+    model = random_model(GRAPH, random_state=3)
+    a, w, y = map(model.names.index, "awy")
+    held = {"noise": {"w": float(model.psi[w])}, "coefficients": {"a -> y": float(model.T[a, y])}}
+    return ht.fit(GRAPH, model.sample(2_000, random_state=4), **held)
 
 
 def same(first: Any, second: Any) -> bool:

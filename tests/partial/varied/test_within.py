@@ -38,7 +38,7 @@ def answers(fit: ht.Fit, question: str, edge: str) -> list[object]:
     return found
 
 
-@pytest.mark.parametrize("seed", [0, 3, 29])
+@pytest.mark.parametrize("seed", [0, 7, 29])
 def test_as_with_all_districts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random graphs, some with a hidden cause of three; of the first ones an edge that equations say nothing of."""
     graph = random_graph(5, n_edges=6, n_bidirected=seed % 5, bow_free=False, random_state=seed)
