@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import polars as pl
+import pytest
 
 from tests.project.pages import ROOT
 
@@ -143,7 +144,9 @@ def spark_session() -> Any:
         builder = builder.config(name, value)
     if by_connect():
         return builder.remote("local[2,4]").getOrCreate()
-    session = builder.master("local[2,4]").getOrCreate()
+    with pytest.MonkeyPatch.context() as around:  # compiling what runs once takes longer than running it
+        around.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        session = builder.master("local[2,4]").getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
 
