@@ -183,7 +183,7 @@ def findings() -> dict[str, Any]:
         "bounds": instrumental().bounds("x ~> y", assume=["abs(z1 -> y) <= 0.1", "abs(z2 -> y) <= 0.1"]),
         "sensitivity": sensitivity("z -> x -> y", _columns(), "x ~> y", arc=("x", "y"), values=[-0.1, 0.0, 0.1]),
         "contours": fit.sensitivity("z ~> y", ["z <-> x", "z -> y"], values=([-0.1, 0.1], [-0.1, 0.0, 0.1])),
-        "robustness": fit.robustness("z ~> y", "z <-> x"),
+        "robustness": instrumental("z -> x; x -> y; c -> {x, y}").robustness("x ~> y", "x <-> y"),
         "ranking": fit.assumptions("z ~> y"),
         "absent edges": fit.assumptions("z ~> y").rows,
         "benchmark": instrumental("z -> x; x -> y; c -> {x, y}").benchmark("x", "y", "c", times=[0.5, 50.0]),

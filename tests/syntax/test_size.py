@@ -9,8 +9,8 @@ import pytest
 from halftrek.errors import HalftrekError
 from halftrek.syntax import parse_graph, parse_question
 
-SIZE = 200_000
-SECONDS = 10.0
+SIZE = 100_000
+SECONDS = 5.0
 
 
 def _many(piece: str) -> str:

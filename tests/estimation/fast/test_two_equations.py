@@ -29,20 +29,13 @@ def heights(G: Floats, column: tuple[int, ...], short: int, walk: Floats) -> Flo
     """F for each coefficient of the walk, all else at its best: v by least squares on its slots and the residual."""
     m = len(column)
     mine, theirs = [a for a in range(m) if column[a] == short], [a for a in range(m) if column[a] != short]
-    found = []
-    for t in walk:
-        A = np.eye(m + 2)
-        for a in mine:
-            A[a, m + short] = -t
-        S = A.T @ G @ A
-        given = [*theirs, m + short]
-        slope = np.linalg.pinv(S[np.ix_(given, given)], rcond=1e-10) @ S[given, m + 1 - short]
-        found.append(
-            2.0
-            + np.log(S[m + short, m + short])
-            + np.log(S[m + 1 - short, m + 1 - short] - slope @ S[given, m + 1 - short])
-        )
-    return np.array(found)
+    A = np.tile(np.eye(m + 2), (len(walk), 1, 1))
+    A[:, mine, m + short] = -walk[:, None]
+    S = A.transpose(0, 2, 1) @ G @ A
+    given, v = np.array([*theirs, m + short]), m + 1 - short
+    onto = S[:, given, v]
+    slope = (np.linalg.pinv(S[:, given[:, None], given], rcond=1e-10) @ onto[:, :, None])[:, :, 0]
+    return np.asarray(2.0 + np.log(S[:, m + short, m + short]) + np.log(S[:, v, v] - (slope * onto).sum(axis=1)))
 
 
 @pytest.mark.parametrize(
