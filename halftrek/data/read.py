@@ -33,7 +33,6 @@ from halftrek.data.sources.engines import engine_source
 from halftrek.data.sources.files import from_path
 from halftrek.data.sources.folders import from_folder, is_address
 from halftrek.data.sources.guard import cannot_be_read, guarded, in_our_words
-from halftrek.data.sources.lazy import from_lazy
 from halftrek.data.sources.memory import (
     from_array,
     from_arrow,
@@ -45,7 +44,7 @@ from halftrek.data.sources.source import Source
 from halftrek.data.sources.streams import is_stream, kept, read_once, renamed
 from halftrek.data.summing.accumulate import Accumulator, rows_in
 from halftrek.data.summing.summed import data_of
-from halftrek.data.summing.sums import Column, Request, Sums
+from halftrek.data.summing.sums import Column, Features, Request, Sums
 from halftrek.data.weights import RowWeights, checked_weights, one_kind, refuse_other_length
 from halftrek.errors import DataError
 
@@ -158,19 +157,23 @@ def _refuse_for_moments(weights: RowWeights, categories: object, what: str) -> N
 
 
 def answered(
-    source: Source, names: Sequence[str] | None, weights: RowWeights, by: tuple[str, ...] = ()
+    source: Source,
+    names: Sequence[str] | None,
+    weights: RowWeights,
+    by: tuple[str, ...] = (),
+    features: Features | None = None,
 ) -> tuple[Request, Sums] | None:
     """What an engine was asked for, and its sums; None where it does not make them: its rows are read then."""
     if source.sums is None or (weights.given is not None and weights.column is None) or weights.column in source.texts:
         return None
     wanted = source.usable(names, besides=weights.column)
-    if len(wanted) > source.widest:
+    if max(len(wanted), 0 if features is None else len(features)) > source.widest:
         return None
     _refuse_double(weights.column, wanted)
     if weights.column is not None:
         source.usable([weights.column])
     columns = tuple(Column(v, v) for v in wanted)
-    request = Request(columns, weights.column, by, sampling=weights.sampling)
+    request = Request(columns, weights.column, by, sampling=weights.sampling, features=features)
     sums = source.sums(request)
     return None if sums is None else (request, sums)
 
@@ -332,7 +335,7 @@ def _found(source: object, names: Sequence[str] | None) -> Source:
         )
     if getattr(source, "ndim", 2) == 1 or type(source).__name__ == "Series":  # polars' has no dimension
         raise DataError("one column is not a table of rows and columns; give a frame with every variable of the graph")
-    if (found := from_frame(source) or from_lazy(source)) is not None:
+    if (found := from_frame(source) or _from_engine(source)) is not None:
         return found
     if hasattr(source, "__arrow_c_stream__"):
         return from_arrow(source)
@@ -340,6 +343,13 @@ def _found(source: object, names: Sequence[str] | None) -> Source:
         f"data cannot be read from a {type(source).__name__}; give a frame (pandas, polars, Arrow), a numpy array, a "
         f"dictionary of columns, a DuckDB relation, or the path of a CSV, Parquet or Arrow file"
     )
+
+
+def _from_engine(source: object) -> Source | None:
+    """What narwhals knows as lazy: few tables are."""
+    from halftrek.data.sources.lazy import from_lazy
+
+    return from_lazy(source)
 
 
 def _array_of(rows: Sequence[object]) -> Array:

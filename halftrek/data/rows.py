@@ -320,8 +320,11 @@ class Tally:
     def add(self, block: RowBlock) -> None:
         weights = np.ones(len(block)) if block.weights is None else block.weights
         weights = weights if block.times is None else weights * block.times
-        self._n += float(weights.sum())
-        self._sums += weights @ block.values
+        self.count(float(weights.sum()), weights @ block.values)
+
+    def count(self, n: float, sums: Floats) -> None:
+        self._n += n
+        self._sums += sums
 
     def merge(self, other: Tally) -> None:
         self._n += other._n

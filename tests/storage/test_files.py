@@ -31,8 +31,8 @@ def fit() -> ht.Fit:
     """With some weights held, near where they are: of a model that fits badly much more is worked out."""
     model = random_model(GRAPH, random_state=3)
     a, w, y = map(model.names.index, "awy")
-    held = {"noise": {"w": float(model.psi[w])}, "coefficients": {"a -> y": float(model.T[a, y])}}
-    return ht.fit(GRAPH, model.sample(2_000, random_state=4), **held)
+    noise, coefficients = {"w": float(model.psi[w])}, {"a -> y": float(model.T[a, y])}
+    return ht.fit(GRAPH, model.sample(2_000, random_state=4), noise=noise, coefficients=coefficients)
 
 
 def same(first: Any, second: Any) -> bool:

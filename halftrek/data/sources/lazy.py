@@ -11,6 +11,7 @@ import numpy as np
 
 from halftrek.bottom.arrays import Array, Flags, Floats
 from halftrek.data.columns.kinds import MOST, Kind, KindSearch, truth
+from halftrek.data.sources.expressions import expression, in_parts, knows_nan, one_if, readable, with_features
 from halftrek.data.sources.memory import PIECE, from_batches, objects
 from halftrek.data.sources.source import Source
 from halftrek.data.summing.accumulate import Block
@@ -54,7 +55,7 @@ def _from_lazy(frame: nw.LazyFrame[IntoLazyFrame]) -> Source:
     truths = {v: truth(v) for v, kind in schema.items() if kind == nw.Boolean}
 
     def blocks(wanted: tuple[str, ...]) -> Iterator[Block]:
-        kinds, batches = batches_of(frame.select(*(_readable(v, schema) for v in wanted)))
+        kinds, batches = batches_of(frame.select(*(readable(v, schema) for v in wanted)))
         yield from from_batches(kinds, batches).blocks(wanted)
 
     def labels(name: str) -> Iterator[Array]:
@@ -104,9 +105,12 @@ def pushed_sums(frame: nw.LazyFrame[IntoLazyFrame], request: Request) -> Sums | 
 def _pushed_sums(frame: nw.LazyFrame[IntoLazyFrame], request: Request) -> Sums | None:
     columns = request.columns
     schema = frame.collect_schema()
-    nans = _knows_nan(frame, schema)
+    nans = knows_nan(frame, schema)
     _refuse_texts(frame, [c.column for c in columns if schema[c.column].is_numeric()])
-    sample = collected(frame.select(*(_readable(v, schema) for v in request.read)).head(SAMPLE))
+    if request.features is not None:  # the means are known, and nobody asks for the kinds
+        summed = _queried(frame, request, request.features.origin, schema, nans=nans, about_group=False)
+        return None if summed is None else summed[0]
+    sample = collected(frame.select(*(readable(v, schema) for v in request.read)).head(SAMPLE))
     entries = {v: sample.column(v).to_pylist() for v in request.read}
     guess = np.array([_guess([_number(x, c) for x in entries[c.column]]) for c in columns])
     first = _queried(frame, request, guess, schema, nans=nans, about_group=False)
@@ -123,16 +127,8 @@ def _pushed_sums(frame: nw.LazyFrame[IntoLazyFrame], request: Request) -> Sums |
     if (given := request.weights) is not None:  # rows of weight zero do not count
         used = [x is not None and float(x) > 0.0 for x in entries[given]]
         entries = {v: [x for x, keep in zip(column, used, strict=True) if keep] for v, column in entries.items()}
-        frame = frame.filter(_expression(Column(given, given), schema, nans=False) > 0.0)
+        frame = frame.filter(expression(Column(given, given), schema, nans=False) > 0.0)
     return replace(found, kinds=_kinds(frame, request, entries, nans=nans))
-
-
-def _readable(name: str, schema: nw.Schema) -> nw.Expr:
-    """A column as it can be sent: PostgreSQL's decimals may have more digits than Arrow's, and may be no numbers."""
-    import narwhals as nw
-
-    column = nw.col(name)
-    return column.cast(nw.Float64) if schema[name] == nw.Decimal else column
 
 
 def _is_sqlite(frame: nw.LazyFrame[IntoLazyFrame]) -> bool:
@@ -188,22 +184,25 @@ def _queried(
     """
     import narwhals as nw
 
-    p = len(request.columns)
-    centred = [_expression(c, schema, nans=nans) - float(s) for c, s in zip(request.columns, shift, strict=True)]
+    p = request.width
+    centred = [expression(c, schema, nans=nans) - float(s) for c, s in zip(request.columns, shift, strict=True)]
     given = request.weights
-    weight = None if given is None else _expression(Column(given, given), schema, nans=False)
+    weight = None if given is None else expression(Column(given, given), schema, nans=False)
     made = frame.select(
         *(nw.col(v).alias(f"k{i}") for i, v in enumerate(request.by)),
         *(x.alias(f"x{i}") for i, x in enumerate(centred)),
         *(() if weight is None else (weight.alias("w"),)),
     )
+    if request.features is not None:
+        shift = np.concatenate([shift, np.zeros(len(request.features))])
+        made = with_features(made, request.features, len(request.columns))
     keys = [f"k{i}" for i in range(len(request.by))]
     if about_group:
         means = [nw.col(f"x{i}").mean().over(*keys).alias(f"m{i}") for i in range(p)]
         made = made.with_columns(*means).with_columns(
             *((nw.col(f"x{i}") - nw.col(f"m{i}")).alias(f"x{i}") for i in range(p))
         )
-    flags = [_one_if(nw.col(f"x{i}").is_null()) for i in range(p)]
+    flags = [one_if(nw.col(f"x{i}").is_null()) for i in range(p)]
     for start in range(0, p, BITS):
         name = sum((flag * (1 << i) for i, flag in enumerate(flags[start : start + BITS])), start=nw.lit(0))
         made = made.with_columns(name.alias(f"h{start // BITS}"))
@@ -213,16 +212,16 @@ def _queried(
     outputs = [nw.len().alias("rows")]
     if weight is not None:
         w = nw.col("w")
-        part = nw.when(_in_parts(w)).then(w).otherwise(nw.lit(0.0))
+        part = nw.when(in_parts(w)).then(w).otherwise(nw.lit(0.0))
         made = made.with_columns(
-            _one_if(w > 0.0).alias("used"), w.alias("n"), (w * w).alias("squared"), w.alias("least"),
-            _one_if(w.is_null()).alias("lost"), part.alias("part"),
+            one_if(w > 0.0).alias("used"), w.alias("n"), (w * w).alias("squared"), w.alias("least"),
+            one_if(w.is_null()).alias("lost"), part.alias("part"),
         )  # fmt: skip
         outputs += [nw.col(v).sum().alias(v) for v in ("used", "n", "squared", "lost")]
         outputs += [nw.col("least").min().alias("least"), nw.col("part").max().alias("part")]
     if about_group:
         outputs += [nw.col(f"m{i}").max().alias(f"m{i}") for i in range(p)]
-    pairs = [(i, j) for i in range(p) for j in range(i + 1)]
+    pairs = request.pairs
     made = made.with_columns(
         *(x.alias(f"s{i}") for i, x in enumerate(scaled)),
         *((scaled[i] * values[j]).alias(f"p{i}_{j}") for i, j in pairs),
@@ -233,13 +232,11 @@ def _queried(
     table = collected(lines if request.by else lines.head(most + 1))
     if not request.by and table.num_rows > most:
         return None
-    return _lines(table, request, shift, pairs, about_group=about_group)
+    return _lines(table, request, shift, about_group=about_group)
 
 
-def _lines(
-    table: pa.Table, request: Request, shift: Floats, pairs: Sequence[tuple[int, int]], *, about_group: bool
-) -> tuple[Sums, bool]:
-    p, k = len(request.columns), table.num_rows
+def _lines(table: pa.Table, request: Request, shift: Floats, *, about_group: bool) -> tuple[Sums, bool]:
+    p, k = request.width, table.num_rows
 
     def numbers(name: str) -> Floats:
         return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
@@ -252,6 +249,7 @@ def _lines(
     used, n, squared = (rows, rows, rows) if request.weights is None else map(numbers, ("used", "n", "squared"))
     observed = _flags([table.column(f"h{i}").to_pylist() for i in range(-(-p // BITS))], p)
     first = np.stack([numbers(f"s{i}") for i in range(p)], axis=1) if k else np.zeros((0, p))
+    pairs = request.pairs
     second = np.zeros((k, p, p))
     for i, j in pairs:
         second[:, i, j] = second[:, j, i] = numbers(f"p{i}_{j}")
@@ -275,67 +273,6 @@ def _lines(
         squares[kept],
         int((rows - used).sum()),
     ), near
-
-
-def _expression(column: Column, schema: nw.Schema, *, nans: bool) -> nw.Expr:
-    """A column as numbers; null for a hole, however it is written."""
-    import narwhals as nw
-
-    entry = nw.col(column.column)
-    if column.numbers is not None:
-        found = nw.lit(None, dtype=nw.Float64)
-        for text, value in column.numbers.items():
-            if value == value:
-                found = nw.when(entry == text).then(nw.lit(float(value))).otherwise(found)
-        return found
-    kind = schema[column.column]
-    if kind == nw.Boolean:
-        known = nw.when(entry).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
-        return nw.when(~entry.is_null()).then(known).otherwise(nw.lit(None, dtype=nw.Float64))
-    number = entry.cast(nw.Float64)
-    if not (nans and _may_be_nan(kind)):
-        return number
-    return nw.when(~number.is_nan()).then(number).otherwise(nw.lit(None, dtype=nw.Float64))
-
-
-def _may_be_nan(kind: nw.dtypes.DType) -> bool:
-    """Whether a column may hold what is not a number: floats, and decimals of PostgreSQL."""
-    import narwhals as nw
-
-    return bool(kind.is_float() or kind == nw.Decimal)
-
-
-def _knows_nan(frame: nw.LazyFrame[IntoLazyFrame], schema: nw.Schema) -> bool:
-    """Whether the engine can tell what is not a number; where it cannot (SQLite), such entries are null anyway."""
-    import narwhals as nw
-
-    floats = [v for v, kind in schema.items() if _may_be_nan(kind)]
-    if not floats:
-        return False
-    if not nw.dependencies.is_ibis_table(frame.to_native()):
-        return True
-    try:
-        collected(frame.select(nw.col(floats[0]).cast(nw.Float64).is_nan()).head(1))
-    except Exception as error:
-        if type(error).__name__ != "OperationNotDefinedError":
-            raise
-        return False
-    return True
-
-
-def _one_if(condition: nw.Expr) -> nw.Expr:
-    """1 where it holds, 0 elsewhere; PostgreSQL does not cast truth values to long integers."""
-    import narwhals as nw
-
-    return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
-
-
-def _in_parts(number: nw.Expr) -> nw.Expr:
-    """Whether a number is not whole; beyond 2^53 all are, and PostgreSQL rounds to long integers, which end there."""
-    import narwhals as nw
-
-    short = nw.when(number.abs() < 2.0**53).then(number).otherwise(nw.lit(0.0))
-    return short != short.round(0)
 
 
 def _flags(names: list[list[int]], p: int) -> Flags:
@@ -380,7 +317,7 @@ def _whole_kind(frame: nw.LazyFrame[IntoLazyFrame], column: Column, kind: Kind, 
     """The kind of all rows of a column, of which a sample has few values or whole numbers only."""
     import narwhals as nw
 
-    number = _expression(column, frame.collect_schema(), nans=nans)
+    number = expression(column, frame.collect_schema(), nans=nans)
     if kind.values is not None:
         distinct = collected(frame.select(number.alias("v")).unique("v").head(MOST + 3)).column(0).to_pylist()
         values = sorted({float(x) for x in distinct if x is not None and x == x})
@@ -390,7 +327,7 @@ def _whole_kind(frame: nw.LazyFrame[IntoLazyFrame], column: Column, kind: Kind, 
     if not kind.whole:
         return Kind()
     found = collected(
-        frame.select(_one_if(_in_parts(number)).alias("part"), number.alias("least")).select(
+        frame.select(one_if(in_parts(number)).alias("part"), number.alias("least")).select(
             nw.col("part").sum(), nw.col("least").min()
         )
     )

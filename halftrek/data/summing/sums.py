@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from halftrek.bottom.arrays import Codes, Flags, Floats
+from halftrek.bottom.arrays import Codes, Flags, Floats, Ints
 from halftrek.bottom.portable import Portable
 from halftrek.data.columns.kinds import Kind
 from halftrek.data.columns.kinds import merged as merged_kinds
@@ -28,14 +28,44 @@ class Column:
     numbers: Mapping[Hashable, float] | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Features:
+    """What sums of squares of any quadratic function of a row are made of: 1, numbers ``z``, and their products.
+
+    ``z`` are a request's columns less ``origin``, turned by ``turn`` (a line for each). With ``rooted`` all are
+    multiplied by the root of the row's weight: their weighted products have weights squared.
+    """
+
+    origin: Floats
+    turn: Floats
+    rooted: bool = False
+
+    def __len__(self) -> int:
+        return 1 + len(self.turn) + len(self.pairs[0])
+
+    @property
+    def pairs(self) -> tuple[Ints, Ints]:
+        """The products, in their order."""
+        return np.triu_indices(len(self.turn))
+
+    def of(self, centred: Floats) -> Floats:
+        """Those of rows (less the origin), one a column."""
+        z, (i, j) = centred @ self.turn.T, self.pairs
+        return np.concatenate([np.ones((len(z), 1)), z, z[:, i] * z[:, j]], axis=1)
+
+
 @dataclass(frozen=True)
 class Request:
-    """Sums of ``columns`` over rows, weighted by a column, apart for each label in ``by`` and each pattern of holes."""
+    """Sums of ``columns`` over rows, weighted by a column, apart for each label in ``by`` and each pattern of holes.
+
+    With ``features`` these come after the columns, and products of these alone are summed.
+    """
 
     columns: tuple[Column, ...]
     weights: str | None = None
     by: tuple[str, ...] = ()
     sampling: bool = False  # weights are shares of a population, else numbers of rows
+    features: Features | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -47,6 +77,17 @@ class Request:
         """The engine's columns that are needed, each once."""
         last = () if self.weights is None else (self.weights,)
         return tuple(dict.fromkeys((*(column.column for column in self.columns), *last, *self.by)))
+
+    @property
+    def width(self) -> int:
+        """How many numbers of a row are summed."""
+        return len(self.columns) + (0 if self.features is None else len(self.features))
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The products that are summed."""
+        first = 0 if self.features is None else len(self.columns)
+        return [(i, j) for i in range(first, self.width) for j in range(first, i + 1)]
 
     def in_terms_of(self, other: Mapping[str, str]) -> Request:
         """The same of an engine whose columns have other names."""
@@ -61,8 +102,8 @@ class Sums(Portable):
 
     ``labels[k]`` are the labels of line ``k``; ``observed[k]`` says which columns its rows have. ``rows`` counts rows
     of positive weight, ``n`` and ``squared`` are sums of weights and of their squares; ``mean`` is the mean less
-    ``origin``, and ``squares`` are products about the mean, both zero where nothing is observed. ``unweighted`` counts
-    rows of weight zero.
+    ``origin``, and ``squares`` are products about the mean, both zero where nothing is observed (``squares`` have no
+    meaning where products were not asked for). ``unweighted`` counts rows of weight zero.
     """
 
     labels: tuple[tuple[Hashable, ...], ...]

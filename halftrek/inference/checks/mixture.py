@@ -24,8 +24,9 @@ from halftrek.estimation.given.data_kind import patterns_behind
 from halftrek.estimation.space import Space, make_space
 from halftrek.inference.checks.edges.scores import RowForms
 from halftrek.inference.information.base import kind_of_data
+from halftrek.inference.information.fourth_moments import unit_products
 from halftrek.inference.information.missing.incomplete import moved_moments, saturated_information, scores_along
-from halftrek.inference.information.robust import added, cluster_correction, over_units, products
+from halftrek.inference.information.robust import cluster_correction
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def _square(weights: Floats, units: float) -> float:
 
 def _spread(fit: Fitted, rows: RowForms) -> tuple[Floats, float]:
     """Covariance, times the number of rows, of the mean of these forms over independent units."""
-    total, units = over_units(fit, [rows], products, added)
+    total, units = unit_products(fit, [rows])
     return total * cluster_correction(int(units)) / fit.n, units
 
 

@@ -56,7 +56,10 @@ def is_clustered(fit: Fitted) -> bool:
 
 def count_clusters(fit: Fitted) -> int:
     """Number of clusters that have rows with values."""
-    return len(clusters_with_rows(fit))
+    from halftrek.inference.information.fourth_moments import known_units
+
+    known = known_units(fit) if is_clustered(fit) else None
+    return len(clusters_with_rows(fit)) if known is None else known
 
 
 @kept
@@ -234,7 +237,13 @@ def mean_squares(fit: Fitted, forms: Sequence[RowForms]) -> list[Floats]:
 
 def unit_squares(fit: Fitted, forms: Sequence[RowForms]) -> tuple[list[Floats], float]:
     """For each set of forms the sum of squares over units, divided by the number of rows; and how many units."""
-    total = over_units(fit, forms, _squares, operator.add)
+    from halftrek.inference.information.fourth_moments import from_fourth_moments
+
+    known = from_fourth_moments(fit, forms)
+    if known is None:
+        total = over_units(fit, forms, _squares, operator.add)
+    else:
+        total = np.array([known[1], *known[0].diagonal()])
     return np.split(total[1:] / fit.n, np.cumsum([len(f) for f in forms])[:-1]), float(total[0])
 
 

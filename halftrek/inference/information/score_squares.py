@@ -14,9 +14,10 @@ import numpy as np
 from halftrek.bottom.arrays import Flags, Floats
 from halftrek.estimation import Fitted
 from halftrek.inference.information.edge_slopes import EdgeSlopes
+from halftrek.inference.information.fourth_moments import unit_products
 from halftrek.inference.information.influence import Forms, informed, score_forms
 from halftrek.inference.information.information import LEAK, DistrictInformation, district_information
-from halftrek.inference.information.robust import added, cluster_correction, over_units, products
+from halftrek.inference.information.robust import cluster_correction
 
 Squares = Callable[[Fitted, Sequence[Forms]], Floats]  # M, over the scores of all districts one after the other
 
@@ -78,7 +79,7 @@ class _Reply:
 
 def row_squares(fit: Fitted, forms: Sequence[Forms]) -> Floats:
     """From the rows, or the clusters."""
-    total, units = over_units(fit, forms, products, added)
+    total, units = unit_products(fit, forms)
     clustered = fit.rows is not None and fit.rows.cluster is not None
     return total * (cluster_correction(int(units)) if clustered else 1.0) / fit.n
 

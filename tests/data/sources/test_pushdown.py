@@ -76,6 +76,34 @@ def test_answers(engine: str, given: dict[str, Any], asked: dict[str, Any]) -> N
     assert [note.code for note in found.notes] == [note.code for note in wanted.notes]
 
 
+UNITS: dict[str, dict[str, Any]] = {
+    "rows": {},
+    "counts": {"weights": "times"},
+    "sampling weights": {"sampling_weights": "share"},
+    "clusters": {"cluster": "clinic"},
+    "counts in clusters": {"cluster": "clinic", "weights": "times"},
+    "sampling weights in clusters": {"cluster": "site", "sampling_weights": "share"},
+}
+
+
+@pytest.mark.parametrize("engine", ["Ibis on DuckDB", "Ibis on SQLite", "Ibis on PostgreSQL", "Dask"])
+@pytest.mark.parametrize("units", UNITS)
+def test_robust_errors_come_from_sums(engine: str, units: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of what rows, or clusters, contribute are summed by the engine: no row is read after the fit."""
+    found = ht.fit(GRAPH, table_in(engine), missing="drop", **UNITS[units])
+    wanted = ht.fit(GRAPH, the_table(), missing="drop", **UNITS[units])
+
+    def no_rows(*_: object) -> None:
+        raise AssertionError("rows were read")
+
+    monkeypatch.setattr(lazy, "batches_of", no_rows)
+    for question in ("age ~> y", "E[y | do(age=1)]", 'smokes <-> "z z"'):
+        ours, theirs = (fit.query(question, interval="robust") for fit in (found, wanted))
+        assert [ours.value, *ours.interval] == pytest.approx([theirs.value, *theirs.interval], rel=1e-10)
+    ours, theirs = (fit.params(interval="robust") for fit in (found, wanted))
+    np.testing.assert_allclose(ours["se"], theirs["se"], rtol=1e-8)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("missing", ["fiml", "drop"])
 def test_groups(engine: str, missing: Any) -> None:
@@ -210,3 +238,30 @@ def test_rows_of_a_group_are_asked_for_when_they_are_needed(monkeypatch: pytest.
     ours, theirs = (fits[7].effect("age", "share", interval="robust") for fits in (found, wanted))
     assert (ours.value, ours.se) == pytest.approx((theirs.value, theirs.se), rel=1e-8)
     assert len(set(asked)) == 2
+
+
+def test_sums_of_other_rows_than_those_of_the_fit() -> None:
+    """A table that changes between the fit and its robust errors is noticed by sums as it is by rows."""
+    import ibis
+
+    path = folder() / "moving.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("drop table if exists moving")
+        connection.execute("create table moving (x real, y real, place text)")
+        pairs = np.random.default_rng(3).normal(size=(50, 2)).tolist()
+        connection.executemany("insert into moving values (?, ?, ?)", [(*p, "a" if p[0] > 0 else "b") for p in pairs])
+    table = ibis.sqlite.connect(path).table("moving")
+    fits = ht.fit("x -> y", table), ht.fit("x -> y", table), ht.fit("x -> y", table, cluster="place")
+    assert fits[0].effect("x", "y", interval="robust").se == pytest.approx(fits[0].effect("x", "y").se, rel=0.5)
+    with sqlite3.connect(path) as connection:
+        connection.execute("update moving set x = 2 * x where place = 'a'")
+    with pytest.raises(DataError, match="the values of 'x' are no longer those that the model was fitted to"):
+        fits[1].effect("x", "y", interval="robust")
+    with sqlite3.connect(path) as connection:
+        connection.execute("insert into moving values (1.0, 1.0, null)")
+    with pytest.raises(DataError, match="the column 'place' is missing in some rows"):
+        fits[2].effect("x", "y")
+    with sqlite3.connect(path) as connection:
+        connection.execute("update moving set place = 'c' where place is null")
+    with pytest.raises(DataError, match="have 51 rows now, and had 50"):
+        fits[2].effect("x", "y")
