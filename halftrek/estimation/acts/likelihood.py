@@ -63,18 +63,26 @@ def lines_and_errors(places: Places, district: District, theta: Floats, rows: Fl
         np.linalg.cholesky(omega)
     except np.linalg.LinAlgError:
         return None
-    line, through = np.zeros((len(rows), len(own))), np.eye(len(own))
+    line = np.zeros((len(rows), len(own)))
     for u, v, place in district.slopes:
-        if u in district.behind:
-            through[own[u], own[v]] = -theta[place]
-        else:
+        if u not in district.behind:
             line[:, own[v]] += theta[place] * rows[:, u]
     for i, place in district.intercepts.items():
         line[:, own[i]] += theta[place]
     if district.behind:
-        A = np.linalg.inv(through)
+        A = _ways(district, theta)
         line, omega = line @ A, A.T @ omega @ A
     return line, omega
+
+
+def _ways(district: District, theta: Floats) -> Floats:
+    """What a unit of each member makes of each other, by way of members that are behind their categories."""
+    own = {i: k for k, i in enumerate(district.members)}
+    through = np.eye(len(own))
+    for u, v, place in district.slopes:
+        if u in district.behind:
+            through[own[u], own[v]] = -theta[place]
+    return np.linalg.inv(through) if district.behind else through
 
 
 def pieces(places: Places, district: District, theta: Floats, rows: Floats) -> Pieces | None:
@@ -134,15 +142,23 @@ def scores(
 ) -> Floats | None:
     """Derivatives of each row's log-likelihood in the parameters ``at``, one column each; ``now`` are known pieces.
 
-    How boxes move with a parameter is seen by small steps, and what the probability makes of it in closed form.
+    How boxes move with a parameter of the errors is seen by small steps, and what the probability makes of it in closed
+    form; all else is known in closed form.
     """
     now = pieces(places, district, theta, rows) if now is None else now
     if now is None:
         return None
     by_low, by_high, by_r = (slope / now.share[:, None] for slope in box_slopes(now.low, now.high, now.R))
+    ends = [np.where(np.isfinite(end), by, 0.0) for end, by in ((now.low, by_low), (now.high, by_high))]
+    known = _known_scores(places, district, theta, rows, ends)
+    if known is None:
+        return None
     pairs = np.triu_indices(len(now.R), 1)
     found = np.empty((len(rows), len(at)))
     for k, place in enumerate(at):
+        if place in known:
+            found[:, k] = known[place]
+            continue
         sides = []
         for step in (STEP, -STEP):
             moved = theta.copy()
@@ -155,7 +171,42 @@ def scores(
         with np.errstate(invalid="ignore"):  # ends that are infinite stay so
             for slope, more, less in ((by_low, up.low, down.low), (by_high, up.high, down.high)):
                 found[:, k] += np.where(np.isfinite(more), slope * (more - less), 0.0).sum(axis=1)
-    return found / (2.0 * STEP)
+        found[:, k] /= 2.0 * STEP
+    return found
+
+
+def _known_scores(
+    places: Places, district: District, theta: Floats, rows: Floats, ends: Sequence[Floats]
+) -> dict[int, Floats] | None:
+    """The scores of slopes, intercepts and cuts; ``ends`` are those of the lower and upper ends of each row's box.
+
+    These parameters move the lines alone, by ``x A``: with K the inverse of the seen errors' covariance, the seen part
+    moves by ``eps K (x A)'``, and both ends of a box by as much as the line less what the seen errors tell of it.
+    """
+    from_lines = lines_and_errors(places, district, theta, rows)
+    if from_lines is None:
+        return None
+    line, omega = from_lines
+    own = {i: k for k, i in enumerate(district.members)}
+    seen, cut = [own[i] for i in district.plain], [own[i] for i in district.cut]
+    ways, left = _ways(district, theta), omega[np.ix_(cut, cut)]
+    moves, by_line = ways[:, cut], np.zeros_like(line)
+    if seen:
+        K = np.linalg.inv(omega[np.ix_(seen, seen)])
+        slope = K @ omega[np.ix_(seen, cut)]
+        moves, left = moves - ways[:, seen] @ slope, left - omega[np.ix_(cut, seen)] @ slope
+        by_line += (rows[:, district.plain] - line[:, seen]) @ K @ ways[:, seen].T
+    spread = np.sqrt(np.diag(left))
+    low, high = (end / spread for end in ends)
+    by_line -= (low + high) @ moves.T
+    found = {place: rows[:, u] * by_line[:, own[v]] for u, v, place in district.slopes if u not in district.behind}
+    found |= {place: by_line[:, own[i]] for i, place in district.intercepts.items()}
+    for k, i in enumerate(district.cut):
+        codes = places.margins[places.names[i]].codes(rows[:, i])
+        first, last = district.cuts[i]
+        for j, place in enumerate(range(first, last)):
+            found[place] = np.where(codes == j + 1, low[:, k], 0.0) + np.where(codes == j, high[:, k], 0.0)
+    return found
 
 
 def own_places(district: District) -> Ints:
