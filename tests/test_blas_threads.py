@@ -76,6 +76,8 @@ def test_one_and_two_threads_give_the_same_digits(as_set: bool) -> None:
         if name.startswith("wide") and as_set:  # products of whole matrices that BLAS shares out: 12 digits
             units = np.sqrt(np.diag(first))
             assert (np.abs(first - second) <= 1e-12 * np.outer(units, units)).all(), name
+        elif as_set and np.lib.NumpyVersion(np.__version__) < "2.0.0":  # its BLAS shares out smaller products, too
+            np.testing.assert_allclose(first, second, rtol=1e-10, atol=1e-12, err_msg=name)
         else:
             assert first.tobytes() == second.tobytes(), name
 
