@@ -57,23 +57,12 @@ class Clusters:
             unique, first, where = np.unique(labels, return_index=True, return_inverse=True)
             order = np.argsort(first)
             found, where = unique[order].tolist(), np.argsort(order)[where]
-            self._refuse_rounded(labels)
+            refuse_rounded_labels(self._what, labels)
         if holes.any():
             row = done + int(np.argmax(holes)) + 1
             raise DataError(f"{self._what} is missing in row {row}; fill it, or leave such rows out")
         codes = [self._code.setdefault(label, len(self._code)) for label in found]
         return np.asarray(codes, dtype=np.int64)[where]
-
-    def _refuse_rounded(self, labels: Array) -> None:
-        """Raise for floats so long that neighbours are the same number: two clusters would be taken for one."""
-        if labels.dtype.kind != "f" or not len(labels):
-            return
-        largest = np.max(np.abs(labels), where=np.isfinite(labels), initial=0.0)
-        if largest >= EXACT:
-            raise DataError(
-                f"one of {self._what} is {largest:.17g} as a float, which does not tell such long numbers apart; give "
-                f"them as integers or texts"
-            )
 
     def _distinct(self, labels: Array, done: int) -> tuple[list[Hashable], Codes]:
         """Labels of mixed kinds, which cannot be sorted, each once, and where each entry is among them."""
@@ -92,6 +81,19 @@ class Clusters:
     def end(self, rows: int) -> None:
         if self._ahead is not None and len(self._ahead) > rows:
             raise DataError(f"{self._what} have more entries than there are rows ({rows}); give one for each row")
+
+
+def refuse_rounded_labels(what: str, labels: ArrayLike) -> None:
+    """Raise for floats so long that neighbours are the same number: two clusters would be taken for one."""
+    known = np.asarray(labels)
+    if known.dtype.kind != "f" or not known.size:
+        return
+    largest = np.max(np.abs(known), where=np.isfinite(known), initial=0.0)
+    if largest >= EXACT:
+        raise DataError(
+            f"one of {what} is {largest:.17g} as a float, which does not tell such long numbers apart; give them as "
+            f"integers or texts"
+        )
 
 
 class Groups:

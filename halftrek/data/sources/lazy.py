@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from halftrek.bottom.arrays import Array, Flags, Floats
+from halftrek.data.clusters import refuse_rounded_labels
 from halftrek.data.columns.kinds import MOST, Kind, KindSearch, truth
 from halftrek.data.sources.expressions import expression, in_parts, knows_nan, one_if, readable, with_features
 from halftrek.data.sources.memory import PIECE, from_batches, objects
@@ -59,11 +60,11 @@ def _from_lazy(frame: nw.LazyFrame[IntoLazyFrame]) -> Source:
         yield from from_batches(kinds, batches).blocks(wanted)
 
     def labels(name: str) -> Iterator[Array]:
-        for batch in batches_of(frame.select(name))[1]:
+        for batch in batches_of(frame.select(readable(name, schema)))[1]:
             yield objects(batch.column(0).to_pylist())
 
     def chosen(labels: Mapping[str, object]) -> object:
-        return frame.filter(*(nw.col(v) == label for v, label in labels.items())).to_native()
+        return frame.filter(*(readable(v, schema) == label for v, label in labels.items())).to_native()
 
     def values(name: str, most: int) -> list[Hashable]:
         return list(collected(frame.select(name).unique(name).head(most)).column(0).to_pylist())
@@ -189,7 +190,7 @@ def _queried(
     given = request.weights
     weight = None if given is None else expression(Column(given, given), schema, nans=False)
     made = frame.select(
-        *(nw.col(v).alias(f"k{i}") for i, v in enumerate(request.by)),
+        *(readable(v, schema).alias(f"k{i}") for i, v in enumerate(request.by)),
         *(x.alias(f"x{i}") for i, x in enumerate(centred)),
         *(() if weight is None else (weight.alias("w"),)),
     )
@@ -258,8 +259,10 @@ def _lines(table: pa.Table, request: Request, shift: Floats, *, about_group: boo
     if about_group and k:
         mean = mean + np.where(observed, np.stack([numbers(f"m{i}") for i in range(p)], axis=1), 0.0)
     for i, label in enumerate(request.by):
-        if any(x is None or x != x for x in table.column(f"k{i}").to_pylist()):
+        found = table.column(f"k{i}").to_pylist()
+        if any(x is None or x != x for x in found):
             raise DataError(f"the column {label!r} is missing in some rows; fill it, or leave such rows out")
+        refuse_rounded_labels(f"the labels in {label!r}", [x for x in found if isinstance(x, float)])
     labels = list(zip(*(table.column(f"k{i}").to_pylist() for i in range(len(request.by))), strict=True)) or [()] * k
     kept = used > 0
     return Sums(

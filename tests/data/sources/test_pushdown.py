@@ -206,16 +206,31 @@ def test_decimals_of_any_length() -> None:
         connection.execute("drop table if exists decimals")
         connection.execute(
             "create table decimals as select age::numeric(60, 40) / 3 as x, times::numeric as w, "
-            "case when y is null then 'NaN' else y::numeric end as y from people"
+            "case when y is null then 'NaN' else y::numeric end as y, (clinic % 3)::numeric(60, 40) / 3 as g "
+            "from people"
         )
     table = ibis.connect(postgres_address()).table("decimals")
-    here = the_table().select(x=pl.col("age") / 3, y="y", w="times")
+    here = the_table().select(x=pl.col("age") / 3, y="y", w="times", g=(pl.col("clinic") % 3) / 3)
     for weights in (None, "w"):
         found, wanted = (ht.fit("x -> y", source, weights=weights) for source in (table, here))
         assert found.n == wanted.n
         for interval in ("delta", "robust"):
             ours, theirs = (fit.effect("x", "y", interval=interval) for fit in (found, wanted))
             assert (ours.value, ours.se) == pytest.approx((theirs.value, theirs.se), rel=1e-10)
+    groups, expected = (ht.fit("x -> y", source, by="g") for source in (table, here))
+    assert groups.keys == expected.keys
+    ours, theirs = (fits[1 / 3].effect("x", "y", interval="robust") for fits in (groups, expected))
+    assert (ours.value, ours.se) == pytest.approx((theirs.value, theirs.se), rel=1e-8)
+    clusters, wanted_errors = (ht.fit("x -> y", source, missing="drop", cluster="g") for source in (table, here))
+    ours, theirs = (fit.effect("x", "y", interval="robust") for fit in (clusters, wanted_errors))
+    assert ours.se == pytest.approx(theirs.se, rel=1e-8)
+
+
+def test_long_labels_that_are_floats() -> None:
+    """Neighbours are the same number, also where an engine brings rows of a label together."""
+    odd = odd_in("Ibis on SQLite", {"x": ODD, "y": ODD[::-1], "g": [2.0**53 + k % 3 for k in range(30)]})
+    with pytest.raises(DataError, match="does not tell such long numbers apart"):
+        ht.fit("x -> y", odd, by="g")
 
 
 def test_rows_of_a_group_are_asked_for_when_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
