@@ -134,7 +134,7 @@ def compare(frame: Any) -> dict[str, float | str]:
         "workers": lambda: moments(0),
     }
     if len(columns) <= 10:
-        calls["expressions"] = lambda: moments(sums.FEW_BY_GROUP)
+        calls["expressions"] = lambda: moments(few)
     found = measured(calls)
     return {**found, "chosen": "expressions" if len(columns) <= few else "workers"}
 

@@ -17,7 +17,7 @@ from halftrek.data.sources.spark.columns import with_columns
 from halftrek.data.sources.spark.jobs import STATES, about_spark, as_row, fetched, larger_batches, own_place
 from halftrek.data.sources.spark.merging import merged
 from halftrek.data.sources.spark.naming import shortened, under
-from halftrek.data.sources.spark.sums import FEW_BY_GROUP, expression, quick_sums, quoted
+from halftrek.data.sources.spark.sums import FEW, expression, quick_sums, quoted
 from halftrek.data.summing.sums import Request, Sums
 from halftrek.errors import DataError, HalftrekError
 
@@ -82,7 +82,7 @@ def from_spark(frame: object) -> Source:
 
     return Source(
         columns, _no_rows, refused, labels=_no_rows, texts=texts, codings=truths, values=values, sums=sums,
-        widest=FEW_BY_GROUP, parts=in_our_words(about_spark)(partial(_spread, plain, short)), where=chosen,
+        widest=FEW, parts=in_our_words(about_spark)(partial(_spread, plain, short)), where=chosen,
         counted=counted, added=added,
     )  # fmt: skip
 
