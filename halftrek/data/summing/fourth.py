@@ -16,13 +16,11 @@ from halftrek.data.weights import RowWeights
 
 
 def are_far(rows: RowReader) -> bool:
-    """Whether each look at the rows takes as long as the first one: they are in files, or an engine has them."""
-    if isinstance(rows.source, Spent | np.ndarray | dict):
-        return False
-    if isinstance(rows.source, str | os.PathLike):
-        return True
+    """Whether an engine has the rows that makes sums of them, or sends its workers to them."""
+    if isinstance(rows.source, Spent | str | os.PathLike | np.ndarray | dict):
+        return False  # a file is read as a table in memory is, to the last digit
     with opened_source(rows.source, rows.columns or rows.names, rows.categories) as source:
-        return source.rows is None
+        return source.sums is not None or source.parts is not None
 
 
 def summed_features(rows: RowReader, turn: Floats, like: Moments) -> tuple[Floats, float] | None:

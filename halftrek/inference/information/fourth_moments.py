@@ -1,4 +1,4 @@
-"""Products of forms over rows that are not in memory: from fourth moments, by one pass for all questions.
+"""Products of forms over rows that an engine has: from fourth moments, by one pass for all questions.
 
 Forms of complete rows are of the second degree. With the products of 1, whitened columns and their products, summed
 over rows or clusters, the products of any forms follow without another look at the rows.
@@ -30,13 +30,13 @@ def unit_products(fit: Fitted, forms: Sequence[RowForms]) -> tuple[Floats, float
 
 
 def known_units(fit: Fitted) -> int | None:
-    """How many independent units there are; None where the rows are here, or columns are many."""
+    """How many independent units there are; None where rows are read here, or columns are many."""
     fourth = _fourth_moments(fit)
     return None if fourth is None else int(fourth.units)
 
 
 def from_fourth_moments(fit: Fitted, forms: Sequence[RowForms]) -> tuple[Floats, float] | None:
-    """The same; None where the rows are here, where columns are many, or forms not of the second degree."""
+    """The same; None where rows are read here, where columns are many, or forms not of the second degree."""
     fourth = _fourth_moments(fit)
     if fourth is None:
         return None

@@ -1,10 +1,11 @@
-"""Products of forms from fourth moments are those of a pass over the rows; one pass serves all questions."""
+"""Products of forms from fourth moments are those of a pass over the rows; they serve all questions."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import sqlite3
 from typing import Any
 
+import ibis
 import numpy as np
 import polars as pl
 import pytest
@@ -19,6 +20,9 @@ from halftrek.inference.information.influence import influence
 from halftrek.inference.information.robust import added, over_units, products
 from halftrek.queries.gradients import linearize
 from halftrek.simulation import random_graph, random_model
+from tests.data.sources.engine_tables import folder
+
+pytestmark = pytest.mark.filterwarnings("ignore::Warning")  # those of engines
 
 GIVEN: list[dict[str, Any]] = [
     {}, {"weights": "times"}, {"sampling_weights": "share"}, {"cluster": "place"},
@@ -26,7 +30,7 @@ GIVEN: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def rows_in_a_file(p: int, path: Path) -> tuple[ht.Graph, pl.DataFrame, str]:
+def rows_in_an_engine(p: int) -> tuple[ht.Graph, pl.DataFrame, Any]:
     """Rows that are not normal and lie far from zero, with weights and clusters."""
     graph = random_graph(p, n_edges=min(p + 2, p * (p - 1) // 2), n_bidirected=p // 4, random_state=p)
     rng = np.random.default_rng(p)
@@ -35,15 +39,20 @@ def rows_in_a_file(p: int, path: Path) -> tuple[ht.Graph, pl.DataFrame, str]:
     table = pl.DataFrame({v: rows[:, k] + 0.3 * rng.normal(size=40)[place] for k, v in enumerate(graph.observed)})
     beside = {"times": rng.integers(0, 4, 600), "share": rng.uniform(0.5, 2.0, 600), "place": place}
     table = table.with_columns(**{name: pl.Series(values) for name, values in beside.items()})
-    table.write_parquet(path / "rows.parquet")
-    return graph, table, str(path / "rows.parquet")
+    place_of_rows = folder() / f"fourth-{p}.db"
+    with sqlite3.connect(place_of_rows) as connection:
+        connection.execute("drop table if exists rows")
+        kinds = ", ".join(f"{v} {'integer' if v in ('times', 'place') else 'real'}" for v in table.columns)
+        connection.execute(f"create table rows ({kinds})")
+        connection.executemany(f"insert into rows values ({', '.join('?' * table.width)})", table.rows())
+    return graph, table, ibis.sqlite.connect(place_of_rows).table("rows")
 
 
 @pytest.mark.parametrize("given", GIVEN, ids=lambda given: " ".join(given))
 @pytest.mark.parametrize("p", [2, 4, FEW])
-def test_as_from_the_rows(p: int, given: dict[str, Any], tmp_path: Path) -> None:
-    graph, table, path = rows_in_a_file(p, tmp_path)
-    here, there = ht.fit(graph, table, **given), ht.fit(graph, path, **given)
+def test_as_from_the_rows(p: int, given: dict[str, Any]) -> None:
+    graph, table, source = rows_in_an_engine(p)
+    here, there = ht.fit(graph, table, **given), ht.fit(graph, source, **given)
     edges = [ht.parse_question(f"{u} -> {v}") for u, v in graph.directed]
     gradients = tuple(g for edge in edges for g in linearize(edge, there.model).values)
     forms: list[RowForms] = [influence(there, gradients), Squares.of(there)]
@@ -57,9 +66,9 @@ def test_as_from_the_rows(p: int, given: dict[str, Any], tmp_path: Path) -> None
     np.testing.assert_allclose(np.asarray(ours["se"]), np.asarray(theirs["se"]), rtol=1e-10)
 
 
-def test_one_pass_for_all_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph, _, path = rows_in_a_file(4, tmp_path)
-    fit = ht.fit(graph, path, cluster="place")
+def test_no_row_is_read_for_any_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, _, source = rows_in_an_engine(4)
+    fit = ht.fit(graph, source, cluster="place")
     passes: list[object] = []
     read: Any = RowReader._read
 
@@ -74,7 +83,7 @@ def test_one_pass_for_all_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     fit.params(interval="robust")
     fit.effects(interval="robust")
     fit.measures(robust=True)
-    assert len(passes) == 1
+    assert not passes
 
 
 class Cubes:
@@ -91,12 +100,12 @@ class Cubes:
         return np.asarray(centred[:, :1] ** 3 / cov[0, 0] ** 1.5)
 
 
-def test_where_they_do_not_tell(tmp_path: Path) -> None:
-    graph, table, path = rows_in_a_file(4, tmp_path)
-    here, there = ht.fit(graph, table), ht.fit(graph, path)
+def test_where_they_do_not_tell() -> None:
+    graph, table, source = rows_in_an_engine(4)
+    here, there = ht.fit(graph, table), ht.fit(graph, source)
     assert from_fourth_moments(here, [Squares.of(here)]) is None  # rows in memory
     assert from_fourth_moments(there, [Squares.of(there)]) is not None
     assert from_fourth_moments(there, [Cubes()]) is None
-    many, _, more = rows_in_a_file(FEW + 1, tmp_path)
+    many, _, more = rows_in_an_engine(FEW + 1)
     wide = ht.fit(many, more)
     assert from_fourth_moments(wide, [Squares.of(wide)]) is None
