@@ -31,7 +31,7 @@ FIND_PYTHON = for candidate in $(or $(PYTHON),python3.11 python3.12 python3.13 p
 	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$candidate"; break; fi; \
 	done
 
-.PHONY: help demo serve page browser pictures test test-lowest test-spark4 test-extras fuzz check bench bench-quick docs lock clean
+.PHONY: help demo serve page browser pictures test test-lowest test-spark4 test-extras fuzz check grid bench bench-quick docs lock clean
 .DELETE_ON_ERROR:
 
 help:
@@ -43,6 +43,7 @@ help:
 	@echo "make test-extras  each optional part in a fresh environment: what it brings, and what is said without it"
 	@echo "make fuzz         hostile input, made at random, for ten minutes: make fuzz ARGS='--minutes 2 --seed 7'"
 	@echo "make check        format, lint, types, import contracts, tests, documentation"
+	@echo "make grid         which operation works on which kind of data, and what has changed: ten minutes"
 	@echo "make bench        halftrek beside its peers, which are installed in .bench: hours; make bench-quick: minutes"
 	@echo "make docs         the documentation, into site/, with new pictures of the page"
 	@echo "make lock         new versions into constraints.txt"
@@ -88,6 +89,9 @@ check: $(VENV)/.ready-to-develop
 	$(BIN)/lint-imports
 	$(MAKE) test
 	$(MAKE) docs
+
+grid: $(VENV)/.ready-to-develop
+	$(BIN)/python -m benchmarks.grid $(ARGS)
 
 bench: $(VENV)/.ready-to-develop
 	$(BIN)/python benchmarks/run.py

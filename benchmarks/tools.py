@@ -134,6 +134,16 @@ def run(command: list[str], seconds: float) -> dict[str, Any]:
     return found
 
 
+def library_commit() -> str:
+    """The last commit that changed the library, and whether its files have changed since."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=HERE, check=True, capture_output=True, text=True).stdout.strip()
+
+    changed = git("status", "--porcelain", "../halftrek")
+    return git("log", "-1", "--format=%H", "--", "../halftrek") + (" with changes" if changed else "")
+
+
 def machine() -> dict[str, Any]:
     """What the numbers were measured on; no names of hosts, no paths."""
     import platform
