@@ -4,12 +4,11 @@ The maximum of such a fit is known: the chi-square is zero, and every effect tha
 trial fails if the chi-square exceeds 1e-6, or an identified effect is off by more than 0.01 standard errors; it fails
 in silence if the fit says nothing about it.
 
-    python -m benchmarks.maxima [--first 0] [--count 2000] [--write]
+    python -m benchmarks.maxima --exact [--first 0] [--count 2000] [--write]
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Callable, Iterable
@@ -26,7 +25,7 @@ from halftrek.estimation.status import troubles
 from halftrek.inference import How
 from halftrek.inference.tables.effects import effect_rows
 
-FOLDER = Path(__file__).parents[1] / "docs" / "benchmarks"
+FOLDER = Path(__file__).parents[2] / "docs" / "benchmarks"
 ROWS = 1000
 CHI2, ERRORS = 1e-6, 1e-2
 BUDGET = 2.0  # seconds of identification for each graph
@@ -137,22 +136,18 @@ def tried(seed: int, most: int = 7) -> Trial:
     )  # fmt: skip
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=2000)
-    parser.add_argument(
-        "--write", action="store_true", help="add to docs/benchmarks/maxima.json, and make the page again"
-    )
-    chosen = parser.parse_args()
+def run(first: int, count: int, *, storing: bool) -> None:
+    """Try models, print those that fail and a table; ``storing`` makes the page again."""
     trials = []
-    for seed in range(chosen.first, chosen.first + chosen.count):
+    for seed in range(first, first + count):
         trials.append(tried(seed))
         if trials[-1].failed:
             print(trials[-1], flush=True)
     print(summary(trials))
-    if chosen.write:
+    if storing:
         write(trials)
+    failed, silent = sum(t.failed for t in trials), sum(t.silent for t in trials)
+    print(f"{len(trials)} models: {failed} failed ({silent} in silence)")
 
 
 def summary(trials: list[Trial]) -> str:
@@ -183,7 +178,3 @@ def write(trials: list[Trial]) -> None:
     path.write_text("[\n" + ",\n".join(map(json.dumps, every)) + "\n]\n")
     page = (FOLDER / "maxima.md").read_text().split("\n| graphs |")[0].rstrip()
     (FOLDER / "maxima.md").write_text(f"{page}\n\n{summary([Trial(**t) for t in every])}\n")
-
-
-if __name__ == "__main__":
-    main()
