@@ -1,6 +1,5 @@
 """Kinds of columns: what is recognised, what is asked for, and answers on the scale of the columns."""
 
-import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -278,24 +277,6 @@ def test_moments_and_unknown_kinds_are_refused_by_name() -> None:
     wrong: Any = {"y": "binary"}
     with pytest.raises(InputError, match="'y' is one of 'plain', 'ordered', 'ranked', 'behind', 'acts'"):
         ht.fit(FRONT_DOOR, rows, kinds=wrong)
-
-
-@pytest.mark.parametrize("estimator", ["ml", "dwls"])
-def test_a_fit_travels_and_is_saved_with_its_rows(tmp_path: Path, estimator: Any) -> None:
-    fit = ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS, estimator=estimator)
-    fit.save(tmp_path / "with.json", rows=True)
-    for again in (pickle.loads(pickle.dumps(fit)), ht.load(tmp_path / "with.json")):
-        ours, theirs = fit.query("P(y > 0 | do(x=1))"), again.query("P(y > 0 | do(x=1))")
-        assert ours.value == theirs.value
-        assert ours.se == theirs.se
-
-
-def test_a_fit_saved_without_rows_says_what_they_are_needed_for(tmp_path: Path) -> None:
-    ht.fit(FRONT_DOOR, front_door(300), kinds=KINDS).save(tmp_path / "without.json")
-    with pytest.raises(
-        InputError, match=r"needs the rows, and they were not saved with this fit: .* save\(path, rows=True\)"
-    ):
-        ht.load(tmp_path / "without.json").query("P(y > 0 | do(x=1))")
 
 
 def test_the_test_of_fit_is_scaled() -> None:

@@ -9,9 +9,6 @@ import pandas as pd
 import pytest
 
 import halftrek as ht
-from halftrek.estimation.hidden.together import fit_shared
-from halftrek.inference.groups.together import Shared
-from halftrek.syntax import Conventions, parse_groups
 from tests.reference.lavaan_strings.strings import HERE
 
 SCHOOL = pd.read_csv(HERE / "school.csv")
@@ -21,25 +18,6 @@ FACTOR = "V =~ v1 + v2 + v3"
 
 def table(found: ht.FitsTogether) -> dict[tuple[str, ...], Any]:
     return {(r.group, r.lhs, r.op, r.rhs): r for r in found.rows}
-
-
-def test_errors_are_those_of_finite_differences() -> None:
-    text = "V =~ v1 + c(a, a)*v2 + v3; V ~~ c(p, q)*V; v2 ~~ c(e, e)*v2; V ~ c(0, NA)*1; v1 ~ c(i, i)*1"
-    said = parse_groups(text, Conventions("cfa", outcomes_covary=True), 2)
-    parts = [ht.moments(SCHOOL[SCHOOL["town"] == k], ["v1", "v2", "v3"]) for k in (0, 1)]
-    found = fit_shared(said.graphs, parts, lambda *_: None)
-    problem, theta = found.problem, found.theta
-    size, step = len(theta), 1e-4
-    bend = np.zeros((size, size))
-    for k in range(size):
-        up, down = (problem.at(theta + sign * step * np.eye(size)[k]) for sign in (1.0, -1.0))
-        assert up is not None
-        assert down is not None
-        bend[k] = (down.gradient - up.gradient) / (2.0 * step)
-        climb = (up.value - down.value) / (2.0 * step)
-        assert climb == pytest.approx(found.ended.point.gradient[k], abs=1e-3)
-    wanted = np.sqrt(np.diag(np.linalg.inv(bend)))
-    assert Shared(found, "observed").errors(np.eye(size)) == pytest.approx(wanted, rel=1e-5)
 
 
 def test_what_shares_nothing_is_each_group_alone() -> None:

@@ -203,15 +203,6 @@ def test_clusters_of_equal_rows_tell_as_much_as_one_of_each() -> None:
     assert pairs.se == pytest.approx(single.se * np.sqrt(300 / 299), rel=2e-4)  # few clusters: c / (c - 1)
 
 
-def test_errors_follow_the_units_of_columns() -> None:
-    rows = instrument(300, 7)
-    single, grown = (ht.fit(INSTRUMENT, t, kinds={"d": "acts"}) for t in (rows, rows.assign(y=1e4 * rows["y"])))
-    assert len(single.params()) > 0
-    for line, other in zip(single.params().itertuples(), grown.params().itertuples(), strict=True):
-        unit = 1e4 ** ((line.lhs == "y") + (line.op == "~~" and line.rhs == "y"))
-        assert other.se == pytest.approx(unit * line.se, rel=1e-3)
-
-
 def test_what_is_not_known_is_refused_by_name() -> None:
     rows = instrument(400, 8)
     fit = ht.fit("z -> d -> ill; d <-> ill", rows, kinds={"d": "acts", "ill": "ordered"})

@@ -245,18 +245,6 @@ def test_equal_coefficients_latents_and_fixed_intercepts() -> None:
     assert gradient_left(found) < 1e-8
 
 
-def test_weights_count_rows() -> None:
-    table = np.stack(list(_front_door(200, 6).values()), axis=1)
-    rng = np.random.default_rng(6)
-    table[rng.random(table.shape) < 0.3] = np.nan
-    weights = rng.integers(0, 4, 200)
-    weighted = ht.fit(FRONT_DOOR, table, weights=weights, names=["x", "m", "y"])
-    repeated = ht.fit(FRONT_DOOR, np.repeat(table, weights, axis=0), names=["x", "m", "y"])
-    assert weighted.loglik == pytest.approx(repeated.loglik, rel=1e-12)
-    assert weighted.n == repeated.n
-    np.testing.assert_allclose(weighted.model.T, repeated.model.T, atol=1e-8)
-
-
 def test_lavaan_airquality() -> None:
     case = json.loads((CASES / "s21_fiml_airquality.json").read_text())
     found = ht.fit(ht.graph(case["syntax"]), CASES / "s21_fiml_airquality.csv")

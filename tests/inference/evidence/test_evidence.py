@@ -209,18 +209,6 @@ def test_few_clusters_are_left_out_one_at_a_time() -> None:
     assert list(table["ci_low"]) == pytest.approx([centre - reach], rel=1e-8)
 
 
-def test_few_clusters_with_missing_values() -> None:
-    data = clustered(6, 40, 2)
-    data["x"][::7] = np.nan
-    whole = ~np.isnan(data["x"])
-    fit = ht.fit("x -> y", data, cluster="g")
-    assert fit.patterns is not None
-    dropped = ht.fit("x -> y", {k: v[whole] for k, v in data.items()}, cluster="g")
-    found, other = fit.query("x ~> y"), dropped.query("x ~> y")
-    assert there(found.estimate).kind == there(other.estimate).kind == "jackknife"
-    assert found.se == pytest.approx(other.se, rel=0.1)  # rows without x say a little of y alone
-
-
 def test_many_clusters_take_the_sandwich_and_few_warn_if_it_is_asked_for() -> None:
     assert there(ht.fit("x -> y", clustered(60, 5, 3), cluster="g").query("x ~> y").estimate).kind == "robust"
     few = ht.fit("x -> y", clustered(8, 20, 4), cluster="g").query("x ~> y", interval="robust")

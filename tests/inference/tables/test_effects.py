@@ -222,23 +222,6 @@ def test_frame_kinds_and_library() -> None:
     assert len(empty) == 0
 
 
-@pytest.mark.parametrize("cluster", [None, "by"])
-def test_robust_rows_equal_single_questions(cluster: str | None) -> None:
-    import pandas as pd
-
-    rng = np.random.default_rng(2)
-    model = random_model(ht.graph("x -> m -> y; x -> y; m <-> y; z -> m"), 4)
-    data = pd.DataFrame(np.asarray(model.sample(200, random_state=1)) ** 3, columns=model.names)
-    data["by"] = rng.integers(0, 30, len(data))
-    fit = ht.fit(model.graph, data, cluster=cluster)
-    rows = [row for row in effect_rows(fit, How(interval="robust")) if row.kind != "indirect"]
-    known = [row for row in rows if not np.isnan(row.est)]
-    assert len(known) >= 3
-    for row in known:
-        query = (DirectEffect if row.kind == "direct" else TotalEffect)(row.cause, row.effect)
-        assert row.se == pytest.approx(fit.query(query, interval="robust").se, rel=1e-8)
-
-
 @given(models(most=4, bows=True))
 @settings(max_examples=20, deadline=None, derandomize=True)
 def test_the_factor_equals_one_answer_at_a_time(model: ht.CGLSCM) -> None:

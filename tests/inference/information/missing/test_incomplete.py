@@ -28,7 +28,7 @@ from halftrek.inference.information.missing.incomplete import (
     row_scores,
     saturated_information,
 )
-from halftrek.queries import DirectEffect, Distribution, TotalEffect
+from halftrek.queries import DirectEffect, TotalEffect
 from halftrek.queries.gradients import linearize
 from halftrek.results.fit import Fit
 from tests.data.missing.test_patterns import by_rows
@@ -163,36 +163,6 @@ def test_robust_indices_of_rows_with_holes_are_those_of_complete_rows() -> None:
     assert 1.0 - incomplete["cfi_robust"] == pytest.approx(1.0 - complete["cfi"], rel=0.15)
 
 
-def test_observed_errors_are_those_of_differences() -> None:
-    """The Hessian of the likelihood, by differences, and the delta method by hand."""
-    data = incomplete(300, 1)
-    found = ht.fit(FRONT_DOOR, data)
-    patterns = found.patterns
-    assert patterns is not None
-    space = make_space(found.graph, found.model.names, found.options)
-    theta, h = space.vector(found.model), 1e-4
-    steps = np.eye(space.size) * h
-
-    def value(point: np.ndarray) -> float:
-        return loglik(patterns, *space.moments(point))
-
-    bend = [
-        [(value(theta + a + b) - value(theta + a - b) - value(theta - a + b) + value(theta - a - b)) for b in steps]
-        for a in steps
-    ]
-    inverse = np.linalg.inv(-np.array(bend) / (4 * h * h))
-    for query in (
-        TotalEffect("x", "y"),
-        Distribution.after(("y",), {"x": 1.0}),
-        Distribution.after(("y",), {}, {"m": 2.0}),
-    ):
-        lines = linearize(query, found.model)
-        errors = np.concatenate(standard_errors(found, query))
-        for gradient, error in zip((*lines.values, *lines.variances), errors, strict=True):
-            pulled = space.pull(gradient, theta)
-            assert error == pytest.approx(np.sqrt(pulled @ inverse @ pulled), rel=1e-4)
-
-
 def test_scores_of_rows_are_derivatives_and_sum_to_zero() -> None:
     data = incomplete(200, 2)
     found = ht.fit(FRONT_DOOR, data)
@@ -281,15 +251,6 @@ def test_fixed_and_equal_parameters() -> None:
     assert standard_errors(known, query)[0][0] < standard_errors(free, query)[0][0]
 
 
-def test_weights_in_errors() -> None:
-    data, weights = incomplete(200, 7), np.random.default_rng(7).integers(0, 3, 200)
-    weighted = ht.fit(FRONT_DOOR, data, weights=weights)
-    repeated = ht.fit(FRONT_DOOR, {v: np.repeat(c, weights) for v, c in data.items()})
-    for interval in ("delta", "robust"):
-        one, other = (f.effect("x", "y", interval=interval).se for f in (weighted, repeated))
-        assert one == pytest.approx(other, rel=1e-6)
-
-
 def test_robust_errors_by_cluster() -> None:
     """Rows that come twice in a cluster count once: errors are those of the single rows."""
     data = incomplete(300, 8)
@@ -322,14 +283,6 @@ def test_a_saturated_model_has_no_misfit() -> None:
     assert good.df == 0
     assert good.chi2 == pytest.approx(0.0, abs=1e-5)
     assert good.pvalue is None
-
-
-def test_a_saved_fit_comes_back_with_its_patterns(tmp_path: Path) -> None:
-    found = ht.fit(FRONT_DOOR, incomplete(200, 11))
-    found.save(tmp_path / "fit.json")
-    again = ht.load(tmp_path / "fit.json")
-    assert again.effect("x", "y").se == pytest.approx(found.effect("x", "y").se, rel=1e-12)
-    assert again.measures() == found.measures()
 
 
 def test_information_about_free_moments_is_that_of_differences_whichever_way_it_is_found() -> None:
