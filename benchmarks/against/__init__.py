@@ -1,0 +1,1 @@
+"""Speed against a revision: its cases and those of this tree in turns, ``python -m benchmarks.against REV``."""
