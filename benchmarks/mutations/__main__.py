@@ -115,7 +115,11 @@ def _options() -> argparse.Namespace:
         "--seconds", type=float, nargs=2, default=SECONDS, help="of CPU time, for the two rounds of tests"
     )
     parser.add_argument("--out", type=Path, help="results, one line each; in benchmarks/results/ if not named")
-    return parser.parse_args()
+    options = parser.parse_args()
+    for read in (options.same, options.show, *(options.compare or ())):
+        if read and not read.is_file():
+            parser.error(f"no results are in {read}")
+    return options
 
 
 def _out(options: argparse.Namespace) -> Path:
